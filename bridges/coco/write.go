@@ -45,8 +45,8 @@ type annotation struct {
 	// Actor is the object's id, the same in all pictures of a scene.
 	Actor  uint32 `json:"instance_id"`
 	TypeID string `json:"type_id"`
-	// Amodal is the bbox of the whole object, hidden or not, and not clipped to the picture.
-	Amodal [4]float64 `json:"amodal_bbox"`
+	// Amodal is the bbox of the whole object, hidden or not, and not clipped to the picture. A picture whose lens distorts has none.
+	Amodal [4]float64 `json:"amodal_bbox,omitzero"`
 	// Occlusion is the hidden share of what the picture would show, and Truncation the share outside the picture.
 	Occlusion  float64 `json:"occlusion"`
 	Truncation float64 `json:"truncation"`

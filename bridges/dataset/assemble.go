@@ -1,10 +1,7 @@
 package dataset
 
 import (
-	"math"
 	"slices"
-
-	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -162,58 +159,4 @@ func visible(pictures []Picture, views []View) float64 {
 		return 0
 	}
 	return min(1, seen/within*min(1, within))
-}
-
-// view is how an object stands in the picture.
-func (p *Picture) view(o *Object) (v View) {
-	at, found := slices.BinarySearchFunc(p.Boxes, o.ID, func(b sample.Box2D, id uint32) int { return int(int64(b.ID) - int64(id)) })
-	if found {
-		b := &p.Boxes[at]
-		v.Pixels, v.Occlusion, v.Truncation = int(b.Pixels), float64(b.Occlusion), float64(b.Truncation)
-		x, y, w, h := float64(b.CenterX), float64(b.CenterY), float64(b.Width)/2, float64(b.Height)/2
-		v.Tight = Rectangle{x - w, y - h, x + w, y + h}
-	}
-	v.Amodal = p.amodal(spatial.OrientedBox{Pose: o.Pose, Half: o.Size.Mul(0.5)})
-	return v
-}
-
-// nearest is where the pyramid that a picture shows begins, metres: what is nearer is cut off a box.
-const nearest = 0.05
-
-// amodal bounds a box's projection.
-func (p *Picture) amodal(box spatial.OrientedBox) (bounds Rectangle) {
-	toCamera := p.Ego.Compose(p.Sensor.Mount).Compose(spatial.OpticalInBody()).Inverse()
-	corners := box.Corners()
-	for i := range corners {
-		corners[i] = toCamera.Apply(corners[i])
-	}
-	bounds = Rectangle{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-	add := func(c mgl64.Vec3) {
-		u, v := p.pixel(c)
-		bounds = Rectangle{min(bounds.Left, u), min(bounds.Top, v), max(bounds.Right, u), max(bounds.Bottom, v)}
-	}
-	for i, a := range corners {
-		if a[2] >= nearest {
-			add(a)
-		}
-		for axis := 1; axis < 8; axis <<= 1 { // an edge to the corner at the axis's other end
-			if b := corners[i|axis]; i&axis == 0 && (a[2] < nearest) != (b[2] < nearest) {
-				add(a.Add(b.Sub(a).Mul((nearest - a[2]) / (b[2] - a[2]))))
-			}
-		}
-	}
-	if bounds.Empty() {
-		return Rectangle{}
-	}
-	return bounds
-}
-
-// pixel projects a point of the optical frame. (0, 0) is the corner of the first pixel, where CameraInfo has its centre.
-func (p *Picture) pixel(c mgl64.Vec3) (u, v float64) {
-	half := 0.5
-	if origin, _ := p.Sensor.Attribute("principal_point"); origin == "corner" {
-		half = 0
-	}
-	k := &p.Info.K
-	return k[0]*c[0]/c[2] + k[2] + half, k[4]*c[1]/c[2] + k[5] + half
 }

@@ -156,8 +156,9 @@ type View struct {
 	// Tight bounds the visible pixels.
 	Tight Rectangle
 	// Amodal bounds the projection of the object's box, hidden or not. It is clipped at the near plane, but not to the picture. Empty
-	// says that nothing of the box is before the camera.
-	Amodal Rectangle
+	// says that nothing of the box is before the camera, or that the picture's lens distorts. Framed bounds what of the projection is in
+	// the picture, likewise.
+	Amodal, Framed Rectangle
 	// Occlusion is the share of the surface towards the camera, within the picture, that something else hides, 0 to 1.
 	// Truncation is the share outside the picture.
 	Occlusion, Truncation float64

@@ -81,6 +81,14 @@ func cameraOf(frame *dataset.Frame, left *dataset.Picture) spatial.Pose {
 // WriteFrame writes the files of both sets. Those of a sequence are the same as the object set's.
 func (w *writer) WriteFrame(frame *dataset.Frame) (any, error) {
 	s := shotOf(frame)
+	for _, p := range []*dataset.Picture{s.left, s.right} {
+		if p == nil {
+			continue
+		}
+		if err := p.Pinhole(); err != nil {
+			return nil, err
+		}
+	}
 	camera := cameraOf(frame, s.left)
 	calibration := calibrate(mountingOf(s.left), mountingOf(s.right), s.cloud.Sensor.Mount)
 	if frame.Number == 0 {
@@ -189,11 +197,11 @@ func (w *writer) labels(frame *dataset.Frame, s *shot, toCamera spatial.Pose) (l
 
 // box returns an object's 2-D box.
 func (w *writer) box(v *dataset.View, info *sample.CameraInfo) rectangle {
-	if w.options.Boxes == "visible" || v.Amodal.Empty() {
+	if w.options.Boxes == "visible" || v.Framed.Empty() {
 		return visible(v.Tight)
 	}
 	// KITTI counts from the first pixel's centre.
-	b := v.Amodal
+	b := v.Framed
 	return rectangle{
 		max(b.Left-0.5, 0), max(b.Top-0.5, 0), min(b.Right-0.5, float64(info.Width-1)), min(b.Bottom-0.5, float64(info.Height-1)),
 	}

@@ -17,7 +17,7 @@ import (
 func TestLabelsOfAFrame(t *testing.T) {
 	seen := dataset.View{
 		Pixels: 900, Tight: dataset.Rectangle{Left: 100, Top: 150, Right: 140, Bottom: 180},
-		Amodal:    dataset.Rectangle{Left: -20.5, Top: 140.25, Right: 150, Bottom: 400},
+		Framed:    dataset.Rectangle{Left: 0, Top: 140.25, Right: 150, Bottom: 375},
 		Occlusion: 0.3, Truncation: 0.25,
 	}
 	small := seen

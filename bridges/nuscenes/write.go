@@ -172,6 +172,9 @@ func (w *writer) WriteFrame(f *dataset.Frame) (any, error) {
 	row := &frameRow{Stamp: f.Stamp, Objects: w.objects(f), Ground: w.ground.add(f)}
 	for i := range f.Pictures {
 		p := &f.Pictures[i]
+		if err := p.Pinhole(); err != nil {
+			return nil, err
+		}
 		d := w.data(samples, f.Scene, &p.Capture, pictureEnding)
 		d.Width, d.Height = p.Image.Width, p.Image.Height
 		if f.Number == 0 {
@@ -246,8 +249,8 @@ func (w *writer) objects(f *dataset.Frame) []objectRow {
 			Lidar: o.LidarPoints, Radar: o.RadarPoints, Visible: o.Visible,
 		}
 		for k := range o.Views {
-			v, m := &o.Views[k], f.Pictures[k].Image
-			amodal := v.Amodal.Clip(m.Width, m.Height)
+			v := &o.Views[k]
+			amodal := v.Framed
 			if amodal.Empty() {
 				continue
 			}

@@ -1,6 +1,7 @@
 package nuscenes
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -63,16 +64,62 @@ func (l *lens) edges(pose spatial.Pose, size mgl64.Vec3) (lines [][2][2]float64)
 	return lines
 }
 
-// bounds are those of a box in the picture: left, top, right, bottom. ok is false where it is out of sight.
+// bounds are those of what the picture shows of a box: left, top, right, bottom. ok is false where it is out of sight. The outline is
+// cut at the picture's edges, as the devkit does, and not the rectangle around it, which is larger where a box reaches past the camera.
 func (l *lens) bounds(pose spatial.Pose, size mgl64.Vec3) (b [4]float64, ok bool) {
-	b = [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	var points [][2]float64
 	for _, line := range l.edges(pose, size) {
-		for _, p := range line {
-			b = [4]float64{min(b[0], p[0]), min(b[1], p[1]), max(b[2], p[0]), max(b[3], p[1])}
+		points = append(points, line[0], line[1])
+	}
+	outline := hull(points)
+	for axis, most := range [2]float64{l.width, l.height} {
+		outline = cut(outline, axis, 1, 0)
+		outline = cut(outline, axis, -1, -most)
+	}
+	b = [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, p := range outline {
+		b = [4]float64{min(b[0], p[0]), min(b[1], p[1]), max(b[2], p[0]), max(b[3], p[1])}
+	}
+	return b, b[0] < b[2] && b[1] < b[3]
+}
+
+// hull returns the corners of the convex hull of points, in order (Andrew's monotone chain).
+func hull(points [][2]float64) (chain [][2]float64) {
+	slices.SortFunc(points, func(a, b [2]float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	for range 2 {
+		start := len(chain)
+		for _, p := range points {
+			for n := len(chain); n >= start+2; n-- {
+				a, b := chain[n-2], chain[n-1]
+				if (b[0]-a[0])*(p[1]-a[1]) > (b[1]-a[1])*(p[0]-a[0]) {
+					break
+				}
+				chain = chain[:n-1]
+			}
+			chain = append(chain, p)
+		}
+		if len(chain) > 0 {
+			chain = chain[:len(chain)-1]
+		}
+		slices.Reverse(points)
+	}
+	return chain
+}
+
+// cut returns what of a convex outline has sign times a coordinate of at least a value.
+func cut(outline [][2]float64, axis int, sign, least float64) (within [][2]float64) {
+	for i, a := range outline {
+		b := outline[(i+1)%len(outline)]
+		da, db := sign*a[axis]-least, sign*b[axis]-least
+		if da >= 0 {
+			within = append(within, a)
+		}
+		if da*db < 0 {
+			t := da / (da - db)
+			within = append(within, [2]float64{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])})
 		}
 	}
-	b = [4]float64{max(b[0], 0), max(b[1], 0), min(b[2], l.width), min(b[3], l.height)}
-	return b, b[0] < b[2] && b[1] < b[3]
+	return within
 }
 
 // slack is by how many pixels bounds of a side's length may differ: what is drawn is a little larger than its box says at times.

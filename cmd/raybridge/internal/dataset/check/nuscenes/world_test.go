@@ -80,18 +80,26 @@ func cast(from, ray mgl64.Vec3, seconds float64) (distance float64, hit int) {
 		distance, hit = -from[2]/ray[2], -1
 	}
 	for i := range things {
-		back := rotation(-things[i].yaw)
-		o, d := back.Mul3x1(from.Sub(things[i].place(seconds))), back.Mul3x1(ray)
-		near, far := 0.0, distance
-		for k := range 3 {
-			a, b := (-things[i].size[k]/2-o[k])/d[k], (things[i].size[k]/2-o[k])/d[k]
-			near, far = max(near, min(a, b)), min(far, max(a, b))
-		}
-		if near > 0 && near < far {
+		if near := things[i].meets(from, ray, seconds); near < distance {
 			distance, hit = near, i
 		}
 	}
 	return distance, hit
+}
+
+// meets returns how far away a ray meets a thing, whatever else there is: infinity where it doesn't.
+func (t *thing) meets(from, ray mgl64.Vec3, seconds float64) float64 {
+	back := rotation(-t.yaw)
+	o, d := back.Mul3x1(from.Sub(t.place(seconds))), back.Mul3x1(ray)
+	near, far := 0.0, math.Inf(1)
+	for k := range 3 {
+		a, b := (-t.size[k]/2-o[k])/d[k], (t.size[k]/2-o[k])/d[k]
+		near, far = max(near, min(a, b)), min(far, max(a, b))
+	}
+	if near > 0 && near < far {
+		return near
+	}
+	return math.Inf(1)
 }
 
 // mount is a sensor's place in the ego: its axes are the columns, in the ego's.
@@ -400,6 +408,23 @@ func (d *dataOf) picture() (file []byte, ids []int) {
 	return b.Bytes(), ids
 }
 
+// window returns pixels among which are those of a thing, whatever hides it: all, if a part of it is beside the camera.
+func (d *dataOf) window(t *thing) (low, high [2]int) {
+	from, axes := d.toGlobal(d.seconds)
+	low, high = [2]int{picWidth, picHeight}, [2]int{}
+	for corner := range 8 {
+		half := mgl64.Vec3{float64(corner&1) - 0.5, float64(corner>>1&1) - 0.5, float64(corner>>2) - 0.5}
+		p := axes.Transpose().Mul3x1(t.place(d.seconds).Add(rotation(t.yaw).Mul3x1(mgl64.Vec3{half[0] * t.size[0], half[1] * t.size[1], half[2] * t.size[2]})).Sub(from))
+		if p[2] < 0.5 {
+			return [2]int{}, [2]int{picWidth, picHeight}
+		}
+		x, y := int(picFocal*p[0]/p[2]+picWidth/2), int(picFocal*p[1]/p[2]+picHeight/2)
+		low = [2]int{max(0, min(low[0], x-1)), max(0, min(low[1], y-1))}
+		high = [2]int{min(picWidth, max(high[0], x+2)), min(picHeight, max(high[1], y+2))}
+	}
+	return low, high
+}
+
 // addBoxes adds what the devkit's export of 2-D boxes has, and the bounds of the visible pixels.
 func (w *world) addBoxes(d *dataOf, token string, ids []int) {
 	for i := range things {
@@ -413,13 +438,15 @@ func (w *world) addBoxes(d *dataOf, token string, ids []int) {
 			continue
 		}
 		from, axes := d.toGlobal(d.seconds)
+		low, high := d.window(&things[i])
 		amodal := [4]float64{picWidth, picHeight, 0, 0}
-		for corner := range 8 {
-			half := mgl64.Vec3{float64(corner&1) - 0.5, float64(corner>>1&1) - 0.5, float64(corner>>2) - 0.5}
-			s := things[i].size
-			p := axes.Transpose().Mul3x1(things[i].place(d.seconds).Add(rotation(things[i].yaw).Mul3x1(mgl64.Vec3{half[0] * s[0], half[1] * s[1], half[2] * s[2]})).Sub(from))
-			x, y := picFocal*p[0]/p[2]+picWidth/2, picFocal*p[1]/p[2]+picHeight/2
-			amodal = [4]float64{max(0, min(amodal[0], x)), max(0, min(amodal[1], y)), min(picWidth, max(amodal[2], x)), min(picHeight, max(amodal[3], y))}
+		for y := low[1]; y < high[1]; y++ {
+			for x := low[0]; x < high[0]; x++ {
+				ray := axes.Mul3x1(mgl64.Vec3{(float64(x) + 0.5 - picWidth/2) / picFocal, (float64(y) + 0.5 - picHeight/2) / picFocal, 1})
+				if !math.IsInf(things[i].meets(from, ray, d.seconds), 1) {
+					amodal = [4]float64{min(amodal[0], float64(x)), min(amodal[1], float64(y)), max(amodal[2], float64(x+1)), max(amodal[3], float64(y+1))}
+				}
+			}
 		}
 		w.add("image_annotations", map[string]any{"token": name("view ", token, " ", i), "sample_data_token": token, "sample_annotation_token": name("box ", d.scene, " ", d.step/2, " ", i),
 			"bbox_corners": amodal[:], "bbox_visible": visible[:]})
