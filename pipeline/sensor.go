@@ -29,7 +29,7 @@ type Sensor struct {
 	topics   carry.Topics // of env.Ports and env.Inlets, those that the settings leave
 	heardBy  listeners
 	points   points
-	source   bridges.Source // of topics
+	source   *bridges.Source // of topics; bridges keep it longer than the sensor
 	users    *flow.Usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
@@ -139,7 +139,7 @@ func (s *Sensor) openTopics() {
 	d := s.spec.Definition
 	s.topics.Sensor, s.topics.Type = s.spec.Name, d.ID
 	settings := s.spec.Settings
-	s.source = bridges.Source{Mount: s.spec.Mount, Rate: s.Rate(), Beside: s.spec.Config.Beside, Attribute: func(name string) (any, bool) {
+	s.source = &bridges.Source{Mount: s.spec.Mount, Rate: s.Rate(), Beside: s.spec.Config.Beside, Attribute: func(name string) (any, bool) {
 		if d.Attribute(name) == nil {
 			return nil, false
 		}
@@ -154,7 +154,7 @@ func (s *Sensor) openTopics() {
 		if s.publishes(out.Name) {
 			s.topics.Outlets = append(s.topics.Outlets, carry.NewOutlet(port, bridges.Topic{
 				Name: topicOf(&s.spec, out.Name, out.Suffix), Sensor: s.spec.Name, SensorType: d.ID,
-				SensorNumber: d.Number, Output: i, Source: &s.source, QoS: port.Spec().QoS,
+				SensorNumber: d.Number, Output: i, Source: s.source, QoS: port.Spec().QoS,
 			}, s.sending))
 		}
 	}

@@ -72,6 +72,8 @@ type Config struct {
 	AttachTo uint32
 	// Beside is the name of the sensor that a bridge wants this one beside, "" for one that was asked for otherwise.
 	Beside string
+	// NoFiles refuses attributes that name files, for sensors that come from elsewhere, such as over a network: they open none.
+	NoFiles bool
 
 	order  []string         // of Attributes, as written
 	places map[string]Place // of the keys that are written, and of those of topics as topics.OUTPUT
@@ -264,6 +266,8 @@ func (c *Config) valueOf(d *Definition, name string) (any, error) {
 	at, inFile := c.places[name].(besider)
 	a := d.Attribute(name)
 	switch {
+	case a != nil && a.Path && isText && path != "" && c.NoFiles:
+		return nil, fmt.Errorf("%w: it names a file, and only the run's own rig may: put the sensor there", ErrValue)
 	case a == nil || !isText || !inFile:
 	case a.Path:
 		return at.Beside(path), nil

@@ -38,7 +38,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--bridge", "mcap:a?split=1GB&split"}, []string{"mcap:a?split=1GB&split_time="}, ":6"},
 		{[]string{"run", "--bridge", "mcap:a?split="}, []string{"mcap:a?split="}, ":6"},
 		{[]string{"run", "--bridge", "stream:1?zstd=o"}, []string{"stream:1?zstd=on", "stream:1?zstd=off"}, ":6"},
-		{[]string{"bridges", "show", "c"}, []string{"carla", "cyber"}, ":4"},
+		{[]string{"bridges", "show", "c"}, []string{"carla", "coco", "cyber"}, ":4"},
 		{[]string{"bridges", "show", "cyber", "c"}, []string{}, ":4"},
 		{[]string{"run", "--policy", ""}, []string{"block", "drop_newest", "drop_oldest", "exclusive"}, ":4"},
 		{[]string{"replay", "--policy", ""}, []string{"block", "drop_newest", "drop_oldest", "exclusive"}, ":4"},

@@ -85,7 +85,7 @@ func TestPythonPackage(t *testing.T) {
 	t.Parallel()
 	out, err := python(t, ".", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-v", "-s", "python/tests").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	assert.Regexp(t, `Ran [2-9]\d+ tests`, string(out))
+	assert.Regexp(t, `Ran \d\d+ tests`, string(out))
 }
 
 // Types are checked as strictly as mypy does, for the oldest Python.

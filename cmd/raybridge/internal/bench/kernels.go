@@ -45,8 +45,12 @@ func kernelCases() []kernelCase {
 	size := fmt.Sprintf("%dx%d", hdWidth, hdHeight)
 	lens := cameras(hdWidth, hdHeight, camera.RGBDefinition)
 	maps.Copy(lens[0].settings, map[string]any{"lens": "plumb_bob", "distortion": []float64{-0.25, 0.08, 0.002, -0.001, 0.01}, "shadows": "traced"})
+	received := lidarMember("lidar", vls.settings)
+	maps.Copy(received.settings, map[string]any{"intensity": "range_corrected", "r10": 106.0})
+	delete(received.settings, "dropoff_zero_intensity") // of another receiver
 	return []kernelCase{
 		{named{vls.name}, []member{lidarMember("lidar", vls.settings)}, len(vls.device.Rays(period)), shaders.Lidar.Name, 0},
+		{named{"received_" + vls.name}, []member{received}, len(vls.device.Rays(period)), shaders.LidarEchoes.Name, 0},
 		{named{"traced_" + size}, lens, hdWidth * hdHeight, shaders.CameraTrace.Name, 0},
 		{named{fmt.Sprintf("%d_cameras_%s_%dhz", hdCameras, size, hdRate)}, camerasAround(hdCameras), 0, "", hdRate},
 		{named{"radar_and_boxes"}, []member{

@@ -156,7 +156,7 @@ func (h *handler) addSensor(_ http.ResponseWriter, _ *http.Request, r sensorRequ
 		return nil, refuse(http.StatusConflict, "the run has %d sensors, and no room for another: remove one", maxSensors)
 	}
 	c := sensors.Config{
-		ID: r.Type, Name: r.Name, Parent: r.Parent, Pose: sensors.Pose(r.Pose), Attributes: r.Attributes, AttachTo: r.AttachTo,
+		ID: r.Type, Name: r.Name, Parent: r.Parent, Pose: sensors.Pose(r.Pose), Attributes: r.Attributes, AttachTo: r.AttachTo, NoFiles: true,
 	}
 	rate, err := rateOf(r.Rate)
 	if err == nil && rate != "" {

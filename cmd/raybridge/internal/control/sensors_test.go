@@ -106,7 +106,7 @@ func TestWhatTheSensorsSee(t *testing.T) {
 			assert.True(t, a.Live)
 			assert.Contains(t, a.Doc, "longest range")
 		case "intensity":
-			assert.Equal(t, []string{"surface", "carla", "svl"}, a.Choices)
+			assert.Equal(t, []string{"surface", "carla", "svl", "range_corrected"}, a.Choices)
 			assert.Nil(t, a.Min)
 			assert.False(t, a.Live)
 		}

@@ -512,16 +512,26 @@ func TestLargeSteps(t *testing.T) {
 	}
 }
 
-// TestNoPathCrossesTheAPI: no attribute of a sensor is a file's name, so that a sensor that is
-// added opens none.
+// TestNoPathCrossesTheAPI: no attribute of a sensor that is added opens a file. Those that name one are refused, and those
+// that have the content of one take no path.
 func TestNoPathCrossesTheAPI(t *testing.T) {
+	_, h := paused(t, 1)
+	refused := 0
 	for _, d := range sensorsall.Definitions() {
 		for _, a := range d.Attributes {
+			if a.Path || a.File {
+				status, answer := ask(t, h, "POST", "/v1/sensors", fmt.Sprintf(`{"type": %q, "name": "reads", "attributes": {%q: "/etc/passwd"}}`, d.ID, a.Name))
+				assert.Equal(t, http.StatusBadRequest, status, "%s of %s: %v", a.Name, d.ID, answer)
+				assert.NotContains(t, answer["error"], "root:", "%s of %s", a.Name, d.ID)
+				refused++
+				continue
+			}
 			for _, word := range slices.Concat(strings.Split(a.Name, "_"), strings.Fields(a.Doc)) {
-				assert.NotContains(t, []string{"file", "folder", "path", "directory"}, strings.Trim(word, ",.;:"), "%s of %s: refuse it in the API, then allow it here", a.Name, d.ID)
+				assert.NotContains(t, []string{"file", "folder", "path", "directory"}, strings.Trim(word, ",.;:"), "%s of %s: say that it is a path or a file", a.Name, d.ID)
 			}
 		}
 	}
+	assert.Greater(t, refused, 3)
 }
 
 // TestTheEgoObeys pedals, while its driver is external.
