@@ -320,7 +320,11 @@ type shot struct {
 }
 
 func shots(short bool) []shot {
-	list := []shot{{camera.RGBDefinition, nil}, {camera.RGBDefinition, map[string]any{"shadows": "traced"}}, {groundtruth.Boxes2DDefinition, nil}}
+	list := []shot{
+		{camera.RGBDefinition, nil}, {camera.RGBDefinition, map[string]any{"shadows": "traced"}}, {groundtruth.Boxes2DDefinition, nil},
+		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0}},
+		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0, "rolling": false, "detection": "sharp", "intensity_code": "hesai"}},
+	}
 	all := firings()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !short || strings.HasSuffix(name, "noisy true rolling true") {
