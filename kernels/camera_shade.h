@@ -200,11 +200,36 @@ typedef struct {
     vf place[3]; // in the optical frame that the sun's maps are of
 } seen;
 
+// SET gives the pixels that are on a value: all of them, where first is set.
+#define SET(to, value) to = first ? (value) : v_sel(on, value, to)
+#define SET_I(to, value) to = first ? i_set((int32_t)(value)) : i_sel(on, i_set((int32_t)(value)), to)
+
+// spread is where in a triangle points are, in its coordinates a and b, and how these change to the neighbouring pixels.
+typedef struct {
+    vf a, b, ux, vx, uy, vy;
+} spread;
+
+// surface_of adds what a triangle's surface has at points.
+INLINE void surface_of(const shading *s, const facts *t, const spread *p, vm on, seen *h, int first) {
+    for (int i = 0; i < 2; i++) {
+        SET(h->spot.uv[i], t->uv[i] + p->a * t->edge_u[i] + p->b * t->edge_v[i]);
+        SET(h->spot.x[i], p->ux * t->edge_u[i] + p->vx * t->edge_v[i]);
+        SET(h->spot.y[i], p->uy * t->edge_u[i] + p->vy * t->edge_v[i]);
+    }
+    SET(h->closed, t->closed[0] + p->a * t->closed[1] + p->b * t->closed[2]);
+    SET_I(h->material, t->material);
+    if (t->paint) {
+        h->painted = h->painted | on;
+        for (int i = 0; i < 3; i++) h->own[i] = v_sel(on, v_set(t->paint[i]), h->own[i]);
+    }
+    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
+    if (s->on[VERTEX_COLORS])
+        for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + p->a * t->color[1][i] + p->b * t->color[2][i]);
+}
+
 // point_of adds a triangle's points to what the pixels that are on see. The first triangle's
 // are everyone's, until another's come.
 INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first) {
-#define SET(to, value) to = first ? (value) : v_sel(on, value, to)
-#define SET_I(to, value) to = first ? i_set((int32_t)(value)) : i_sel(on, i_set((int32_t)(value)), to)
     vf zero = v_set(0), one = v_set(1.0f);
     const vf *d = h->ray.direction;
     const float *step = s->optics.lens->pixels;
@@ -246,22 +271,8 @@ INLINE void point_of(const shading *s, const facts *t, vm on, seen *h, int first
         ux = dot3s(h->ray.right, t->u), vx = dot3s(h->ray.right, t->v), uy = dot3s(h->ray.down, t->u), vy = dot3s(h->ray.down, t->v);
     }
     ux = rx * (ux - du * px), vx = rx * (vx - dv * px), uy = ry * (uy - du * py), vy = ry * (vy - dv * py);
-    for (int i = 0; i < 2; i++) {
-        SET(h->spot.uv[i], t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i]);
-        SET(h->spot.x[i], ux * t->edge_u[i] + vx * t->edge_v[i]);
-        SET(h->spot.y[i], uy * t->edge_u[i] + vy * t->edge_v[i]);
-    }
-    SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
-    SET_I(h->material, t->material);
-    if (t->paint) {
-        h->painted = h->painted | on;
-        for (int i = 0; i < 3; i++) h->own[i] = v_sel(on, v_set(t->paint[i]), h->own[i]);
-    }
-    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
-    if (s->on[VERTEX_COLORS])
-        for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
-#undef SET
-#undef SET_I
+    spread p = {a, b, ux, vx, uy, vy};
+    surface_of(s, t, &p, on, h, first);
 }
 
 // learn_rolling is learn for points with times of their own.
@@ -307,8 +318,7 @@ static __attribute__((noinline)) void into_frame(const shading *s, uint32_t fram
 
 // rolling_point_of is point_of for points with times of their own, in whose frame f has their rays.
 INLINE void rolling_point_of(const shading *s, const facts *t, const framed *f, vm on, seen *h) {
-#define SET(to, value) to = v_sel(on, value, to)
-#define SET_I(to, value) to = i_sel(on, i_set((int32_t)(value)), to)
+    const int first = 0;
     vf zero = v_set(0), one = v_set(1.0f), local[3];
     const vf *d = f->direction;
     SET_I(h->label, t->label);
@@ -335,23 +345,11 @@ INLINE void rolling_point_of(const shading *s, const facts *t, const framed *f, 
     vf du = dot3s(d, t->u), dv = dot3s(d, t->v), px = dot3s(f->right, t->plane) * across, py = dot3s(f->down, t->plane) * across;
     vf ux = r * (dot3s(f->right, t->u) - du * px), vx = r * (dot3s(f->right, t->v) - dv * px);
     vf uy = r * (dot3s(f->down, t->u) - du * py), vy = r * (dot3s(f->down, t->v) - dv * py);
-    for (int i = 0; i < 2; i++) {
-        SET(h->spot.uv[i], t->uv[i] + a * t->edge_u[i] + b * t->edge_v[i]);
-        SET(h->spot.x[i], ux * t->edge_u[i] + vx * t->edge_v[i]);
-        SET(h->spot.y[i], uy * t->edge_u[i] + vy * t->edge_v[i]);
-    }
-    SET(h->closed, t->closed[0] + a * t->closed[1] + b * t->closed[2]);
-    SET_I(h->material, t->material);
-    if (t->paint) {
-        h->painted = h->painted | on;
-        for (int i = 0; i < 3; i++) h->own[i] = v_sel(on, v_set(t->paint[i]), h->own[i]);
-    }
-    if (s->on[LAMPS]) SET_I(h->lit, t->lit);
-    if (s->on[VERTEX_COLORS])
-        for (int i = 0; i < 3; i++) SET(h->color[i], t->color[0][i] + a * t->color[1][i] + b * t->color[2][i]);
+    spread p = {a, b, ux, vx, uy, vy};
+    surface_of(s, t, &p, on, h, first);
+}
 #undef SET
 #undef SET_I
-}
 
 // find_rolling is find for points with times of their own. It turns their rays to the world's axes.
 INLINE void find_rolling(const shading *s, vi triangle, vi frame, seen *h, knowledge *memory) {

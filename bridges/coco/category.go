@@ -54,8 +54,7 @@ func rules() (list dataset.Categories) {
 		dataset.Rule{Type: "vehicle.truck*", Category: "truck"}, dataset.Rule{Type: "vehicle.*", Category: "car"})
 }
 
-// stuffByTag returns the category of each semantic tag whose pixels belong to no thing. What a road user shows that has no
-// category is void.
+// stuffByTag returns the category of each semantic tag whose pixels belong to no thing. Pixels of a road user without a category are void.
 func stuffByTag() map[uint8]int {
 	all := map[uint8]int{}
 	for tag := scene.TagUnlabeled + 1; tag < scene.TagCount; tag++ {

@@ -63,8 +63,8 @@ type Frame struct {
 	Pictures []Picture
 	Clouds   []Cloud
 	Radars   []RadarSweep
-	// Objects are the actors that have a category, by rising id. The ego isn't among them. Those that the options leave out are in
-	// Others, without Views where they are too far away.
+	// Objects are the actors that have a category, by rising id, without the ego. The options move some of them to Others, where
+	// actors that are too far away have no Views.
 	Objects, Others []Object
 }
 
@@ -105,8 +105,8 @@ type Picture struct {
 	Instances *sample.Image
 	// Semantics has the semantic tags, mono8, as large as Image; nil for a Format that didn't want it.
 	Semantics *sample.Image
-	// Boxes are the visible actors', by rising id; nil for a Format that didn't want them. Those that have no category
-	// stand here too.
+	// Boxes are the visible actors', by rising id; nil for a Format that didn't want them. Actors without a category
+	// are among them.
 	Boxes []sample.Box2D
 }
 
@@ -151,7 +151,7 @@ type Object struct {
 
 // View is an object in a picture. Boxes are in pixels, (0, 0) the corner of the first pixel.
 type View struct {
-	// Pixels is how many show the object. Where it is 0, Tight, Occlusion and Truncation are zero.
+	// Pixels is how many show the object. If it is 0, so are Tight, Occlusion and Truncation.
 	Pixels int
 	// Tight bounds the visible pixels.
 	Tight Rectangle
@@ -170,8 +170,8 @@ type Rectangle struct{ Left, Top, Right, Bottom float64 }
 // Empty reports whether there is nothing in it.
 func (r Rectangle) Empty() bool { return r.Right <= r.Left || r.Bottom <= r.Top }
 
-// Clip returns what of the rectangle lies in a picture.
-func (r Rectangle) Clip(width, height int) Rectangle {
+// clip returns what of the rectangle lies in a picture.
+func (r Rectangle) clip(width, height int) Rectangle {
 	return Rectangle{
 		Left: max(r.Left, 0), Top: max(r.Top, 0), Right: min(r.Right, float64(width)), Bottom: min(r.Bottom, float64(height)),
 	}

@@ -140,7 +140,7 @@ func (r *recording) take(in *input, m message) error {
 	return r.advance()
 }
 
-// restart ends the scene: time has gone back. What waits can't become complete.
+// restart ends the scene, because time has gone back: the key frames that wait can't become complete.
 func (r *recording) restart() {
 	r.drop()
 	for _, in := range r.instance.inputs {

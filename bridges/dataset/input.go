@@ -128,7 +128,8 @@ func (r *recording) check(s *Sensor) error {
 // Pinhole returns an error that wraps ErrRig for a camera whose lens distorts, for formats that have no distortion.
 func Pinhole(s *Sensor) error {
 	if lens, ok := s.Attribute("lens"); ok && lens != "pinhole" {
-		return fmt.Errorf("%w: the lens of %s is %v, and the format has no distortion: set its attribute lens: pinhole", ErrRig, s.Name, lens)
+		return fmt.Errorf("%w: camera %s has the lens %v, and the format has no distortion: set its attribute lens: pinhole, or choose another camera by the "+
+			"option map", ErrRig, s.Name, lens)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ var ErrMerge = errors.New("data sets can't be merged")
 // the folders are given. A scene that is in several of them comes once; two that differ and have the same run and number
 // are an error. Data files are hard links to those of the folders, or copies where the file system has none. Scenes
 // are dealt out to splits by shares; without any there are no splits. Errors wrap ErrMerge, ErrNoSet or are the file
-// system's. What was written is removed after an error.
+// system's. After an error Merge removes all that it wrote.
 func Merge(ctx context.Context, formats []Format, out string, dirs []string, shares []Share) (*Merged, error) {
 	out = filepath.Clean(out)
 	m := merger{out: out + ".part"}

@@ -33,7 +33,7 @@ func (p *Picture) Pinhole() error {
 	if p.Info.K[0] > 0 && !slices.ContainsFunc(p.Info.D, distorts) && slices.Contains([]string{"", "plumb_bob", "rational_polynomial"}, p.Info.DistortionModel) {
 		return nil
 	}
-	return fmt.Errorf("%w: the lens of %s distorts, and the format has no distortion: choose another camera, or a lens without", ErrRig, p.Sensor.Name)
+	return fmt.Errorf("%w: camera %s has a lens that distorts, and the format has no distortion: choose another camera by the option map, or a lens without", ErrRig, p.Sensor.Name)
 }
 
 // nearest is where the pyramid that a picture shows begins, metres: what is nearer is cut off a box.
@@ -65,7 +65,7 @@ func (p *Picture) bounds(box spatial.OrientedBox) (whole, framed Rectangle) {
 			framed = framed.with(c[0], c[1])
 		}
 	}
-	return whole.orNone(), framed.Clip(p.Image.Width, p.Image.Height).orNone()
+	return whole.orNone(), framed.clip(p.Image.Width, p.Image.Height).orNone()
 }
 
 // edges bounds the projections of a box's edges, as far as they are within all planes.

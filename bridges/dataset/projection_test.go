@@ -42,7 +42,7 @@ func TestFramed(t *testing.T) {
 		assert.InDelta(t, want.Right, got.Right, step, "%+v", o)
 		assert.InDelta(t, want.Top, got.Top, step, "%+v", o)
 		assert.InDelta(t, want.Bottom, got.Bottom, step, "%+v", o)
-		if whole := p.view(&o).Amodal.Clip(320, 240); whole.Bottom-whole.Top > got.Bottom-got.Top+50 {
+		if whole := p.view(&o).Amodal.clip(320, 240); whole.Bottom-whole.Top > got.Bottom-got.Top+50 {
 			wide++
 		}
 	}

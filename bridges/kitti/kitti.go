@@ -107,9 +107,11 @@ func (format) Channels(list []*dataset.Sensor, m *dataset.Map, _ any) error {
 			left.Name, leftCamera, right.Name, rightCamera)
 	}
 	for _, s := range list {
-		if lens, ok := s.Attribute("lens"); s.Channel != "" && s.Modality == dataset.Camera && ok && lens != "pinhole" {
-			return fmt.Errorf("%w: camera %s has the lens %v: KITTI's pictures have no distortion; set its attribute lens to pinhole, or "+
-				"choose another camera by the option map", dataset.ErrRig, s.Name, lens)
+		if s.Channel == "" || s.Modality != dataset.Camera {
+			continue
+		}
+		if err := dataset.Pinhole(s); err != nil {
+			return err
 		}
 	}
 	return nil

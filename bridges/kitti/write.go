@@ -78,7 +78,7 @@ func cameraOf(frame *dataset.Frame, left *dataset.Picture) spatial.Pose {
 	return frame.Ego.Pose.Compose(mountingOf(left).optical())
 }
 
-// WriteFrame writes the files of both sets. Those of a sequence are the same as the object set's.
+// WriteFrame writes the files of both sets: a sequence has those of the object set.
 func (w *writer) WriteFrame(frame *dataset.Frame) (any, error) {
 	s := shotOf(frame)
 	for _, p := range []*dataset.Picture{s.left, s.right} {
@@ -163,8 +163,8 @@ func opaque(m *sample.Image) *image.NRGBA {
 	return out
 }
 
-// labels returns the lines of the left picture's objects, by rising id. What the picture shows and no line is about gets a
-// DontCare.
+// labels returns the lines of the left picture's objects, by rising id, and a DontCare for
+// whatever else the picture shows.
 func (w *writer) labels(frame *dataset.Frame, s *shot, toCamera spatial.Pose) (lines []byte) {
 	labelled := map[uint32]bool{}
 	for i := range frame.Objects {

@@ -83,7 +83,7 @@ func TestChannels(t *testing.T) {
 		"no camera":                        {rig: []*dataset.Sensor{top}, err: "needs a camera"},
 		"a camera that is left out":        {rig: []*dataset.Sensor{front, top}, m: assign("front", ""), err: "needs a camera"},
 		"no lidar":                         {rig: []*dataset.Sensor{front}, err: "needs the lidar LIDAR_TOP"},
-		"distorted":                        {rig: []*dataset.Sensor{bent, top}, err: "the lens of bent is plumb_bob"},
+		"distorted":                        {rig: []*dataset.Sensor{bent, top}, err: "camera bent has the lens plumb_bob"},
 		"a distorted one that is left out": {rig: []*dataset.Sensor{front, bent, top}, m: assign("bent", ""), want: map[string]string{"front": "CAM_FRONT", "top": "LIDAR_TOP"}},
 	} {
 		t.Run(name, func(t *testing.T) {
