@@ -1,6 +1,6 @@
 // The panel of pictures: a tile for each output of each camera that is shown, with boxes over it and the value under the pointer.
 
-import { lensOf, straight } from './lens.js';
+import { lensOf } from './lens.js';
 import { kindOf, tell } from './pixels.js';
 import { actorColor } from './sketches.js';
 import { add, corners, edges, scale, subtract, within } from './space.js';
@@ -192,7 +192,8 @@ class Tile {
     this.boxedAt = this.run.stamp;
     this.drawBoxes();
     const bare = this.pictures.boxes && this.info && !this.lens();
-    show(this.about, `${this.picture.width}×${this.picture.height} · ${this.shot.stamp.toFixed(2)} s${bare ? ' · no boxes: CameraInfo lacks this lens' : ''}`);
+    const rolls = this.attribute('shutter') === 'rolling' ? ` · rolling ${this.attribute('readout')}` : '';
+    show(this.about, `${this.picture.width}×${this.picture.height} · ${this.shot.stamp.toFixed(2)} s${rolls}${bare ? ' · no boxes: no model of CameraInfo describes this lens' : ''}`);
   }
 
   drawPicture() {
@@ -213,17 +214,22 @@ class Tile {
     this.tell();
   }
 
-  lens() {
-    const sensor = this.run.sensors.find((s) => s.name === this.stream.sensor);
-    return lensOf(this.info, sensor?.attributes.some((a) => a.name === 'principal_point' && a.value === 'corner'));
+  // attribute returns the value of one of the camera, as the run tells it.
+  attribute(name) {
+    return this.run.sensors.find((s) => s.name === this.stream.sensor)?.attributes.find((a) => a.name === name)?.value;
   }
+
+  lens() { return lensOf(this.info, this.attribute('principal_point') === 'corner'); }
 
   drawBoxes() {
     const pen = this.over.getContext('2d');
     pen.clearRect(0, 0, this.over.width, this.over.height);
-    const onPicture = this.info && this.lens();
-    if (!this.pictures.boxes || !this.shot.pose || !onPicture) return;
-    const pieces = straight(this.info) ? 1 : piecesOfEdge;
+    const lens = this.info && this.lens();
+    if (!this.pictures.boxes || !this.shot.pose || !lens) return;
+    const pieces = lens.straight ? 1 : piecesOfEdge;
+    const { width, height } = this.over;
+    // A fisheye's edges aren't cut off beside the camera. Those beside the picture are left out, because they may lead around it.
+    const visible = lens.fisheye ? (ends) => ends.some(([u, v]) => u >= 0 && v >= 0 && u <= width && v <= height) : () => true;
     const pixel = this.over.width / this.over.clientWidth; // of the screen, in pixels of the picture
     pen.lineWidth = pixel;
     pen.font = `${11 * pixel}px system-ui, sans-serif`;
@@ -234,8 +240,8 @@ class Tile {
       const away = Math.hypot(...within(this.shot.pose, actor.pose.position));
       if (away > farthestBox) continue;
       const points = corners(actor.pose, actor.centre, actor.half).map((p) => within(this.shot.pose, p));
-      const lines = edges.map(([a, b]) => inFront(points[a], points[b])).filter(Boolean).flatMap((ends) => piecesOf(ends, pieces))
-        .map((ends) => ends.map(onPicture)).filter((ends) => ends.every(Boolean));
+      const lines = edges.map(([a, b]) => (lens.fisheye ? [points[a], points[b]] : inFront(points[a], points[b]))).filter(Boolean)
+        .flatMap((ends) => piecesOf(ends, pieces)).map((ends) => ends.map(lens.at)).filter((ends) => ends.every(Boolean) && visible(ends));
       if (lines.length === 0) continue;
       pen.strokeStyle = pen.fillStyle = actor.id === chosen ? 'rgb(255 196 61)' : `rgb(${actorColor(actor)} / 80%)`.replaceAll(',', ' ');
       pen.beginPath();
