@@ -103,6 +103,15 @@ pictures: build setup-browser ## make the pictures of docs/images again
 	$(GO) run ./internal/gen montage out/pictures/report.html docs/images/demo.jpg
 	$(BIN)/raybridge run --scene city --rig docs/examples/real-lidar.yaml --duration 100ms --out out/real-lidar --report --quiet
 	$(GO) run ./internal/gen clouds out/real-lidar/report.html docs/images/real-lidar.jpg
+	mkdir -p out/lenses
+	$(GO) run ./internal/gen panorama out/lenses/panorama.npy
+	$(BIN)/raybridge run --scene city --rig docs/examples/lenses.yaml --duration 100ms --out out/lenses --report --quiet
+	$(GO) run ./internal/gen lenses out/lenses/report.html docs/images/lenses.jpg
+	for what in car turn; do \
+		$(BIN)/raybridge run --scene city --world csv:docs/examples/shutter/$$what.csv --set world.ego=theirs --rig docs/examples/shutter/rig.yaml \
+			--duration 250ms --out out/shutter-$$what --report --quiet && \
+		$(GO) run ./internal/gen shutter out/shutter-$$what/report.html docs/images/shutter-$$what.jpg || exit 1; \
+	done
 	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
 	$(GO) test -count=1 -run '^TestPagePictures$$' ./cmd/raybridge -page-pictures $(CURDIR)/docs/images
 

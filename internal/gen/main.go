@@ -18,9 +18,12 @@ import (
 var generators = map[string]func(args []string) error{
 	"messages": messages,
 	"clouds":   clouds,
+	"lenses":   lenses,
 	"montage":  montage,
 	"notice":   notice,
+	"panorama": panorama,
 	"protobuf": protobuf,
+	"shutter":  shutter,
 }
 
 func main() {

@@ -14,6 +14,11 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
 )
 
 // cell is where one of the report's figures goes. The figure is cropped about its
@@ -22,6 +27,7 @@ type cell struct {
 	title string // the figure's title starts with it
 	place image.Rectangle
 	crop  image.Point // pixels of the figure that are shown; zero for all
+	label string      // written over it
 }
 
 // cells are the camera's colours beside the lidar from above, and below them depth,
@@ -42,6 +48,21 @@ var cloudCells = []cell{
 
 const jpegQuality = 85
 
+// lensCells are the pictures of docs/examples/lenses.yaml.
+var lensCells = named(4, image.Pt(320, 240), "pinhole", "plumb_bob", "rational", "thin_prism", "equidistant", "mei", "f_theta", "double_sphere", "svl", "svl_fisheye", "table")
+
+// shutterCells are those of docs/examples/shutter.
+var shutterCells = named(3, image.Pt(400, 300), "global", "rolling", "motion_blur")
+
+// named are cells of one size in rows, each with its camera's name.
+func named(across int, size image.Point, cameras ...string) (list []cell) {
+	for i, name := range cameras {
+		at := image.Pt(i%across*(size.X+8), i/across*(size.Y+8))
+		list = append(list, cell{title: name + " ", place: image.Rectangle{Max: size}.Add(at), label: name})
+	}
+	return list
+}
+
 // montage makes the picture at the top of the README out of a run's report. It shows what the
 // front camera and the lidar of the demo rig saw last. Its arguments are the report and the
 // picture, REPORT.html and OUT.jpg. `make pictures` runs the demo for its first tenth of a
@@ -50,6 +71,11 @@ func montage(args []string) error { return assemble("montage", cells, args) }
 
 // clouds makes the picture of docs/lidars.md out of a report of docs/examples/real-lidar.yaml, as montage does.
 func clouds(args []string) error { return assemble("clouds", cloudCells, args) }
+
+// lenses makes a picture of docs/lenses.md out of a report of docs/examples/lenses.yaml, as montage does, and shutter one of
+// docs/examples/shutter.
+func lenses(args []string) error  { return assemble("lenses", lensCells, args) }
+func shutter(args []string) error { return assemble("shutter", shutterCells, args) }
 
 // assemble is a generator that puts a report's figures into cells.
 func assemble(name string, cells []cell, args []string) error {
@@ -112,8 +138,32 @@ func compose(figures map[string]image.Image, cells []cell) (image.Image, error) 
 			return nil, err
 		}
 		fit(out, c.place, figure, middle(figure.Bounds(), c.crop))
+		if err := letter(out, c.place, c.label); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
+}
+
+// letter puts a label into a place's upper left corner, on a ground of its own.
+func letter(out *image.RGBA, place image.Rectangle, label string) error {
+	if label == "" {
+		return nil
+	}
+	bold, err := opentype.Parse(gobold.TTF)
+	if err != nil {
+		return err
+	}
+	const size = 15 // pixels
+	face, err := opentype.NewFace(bold, &opentype.FaceOptions{Size: size, DPI: 72})
+	if err != nil {
+		return err
+	}
+	pen := font.Drawer{Dst: out, Src: image.White, Face: face, Dot: fixed.P(place.Min.X+6, place.Min.Y+size)}
+	ground := image.Rectangle{Max: image.Pt(pen.MeasureString(label).Ceil()+12, size+6)}.Add(place.Min)
+	draw.Draw(out, ground, image.NewUniform(color.RGBA{A: 160}), image.Point{}, draw.Over)
+	pen.DrawString(label)
+	return nil
 }
 
 func find(figures map[string]image.Image, title string) (image.Image, error) {

@@ -81,7 +81,7 @@ func TestAReportWithoutAFigure(t *testing.T) {
 }
 
 func TestGeneratorsSayHowTheyAreCalled(t *testing.T) {
-	for name, usage := range map[string]string{"clouds": "usage: gen clouds REPORT.html OUT.jpg", "montage": "usage: gen montage REPORT.html OUT.jpg", "notice": "usage: gen notice PACKAGE FILE"} {
+	for name, usage := range map[string]string{"clouds": "usage: gen clouds REPORT.html OUT.jpg", "lenses": "usage: gen lenses REPORT.html OUT.jpg", "montage": "usage: gen montage REPORT.html OUT.jpg", "shutter": "usage: gen shutter REPORT.html OUT.jpg", "notice": "usage: gen notice PACKAGE FILE"} {
 		for _, args := range [][]string{nil, {"one"}, {"one", "two", "three"}} {
 			assert.EqualError(t, generators[name](args), usage)
 		}
