@@ -94,7 +94,7 @@ type Sensor = pipeline.Sensor
 // ConfigError says that a simulation can't be opened as it is configured. Its text is
 // Err's.
 type ConfigError struct {
-	// Key is the key of the run's file that has the fault: scene, ego, sensors or bridges.
+	// Key is the key of the run's file that has the fault: scene, ego, weather, sensors or bridges.
 	Key string
 	Err error
 }
@@ -139,6 +139,11 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	}
 	own.Step, own.ClockRate, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockRate, run.Time.Source, run.Time.Scale
 	own.Seed, own.Capacity = run.Seed, run.World.Capacity
+	if run.Weather != nil {
+		if own.Weather, err = run.Weather.State(); err != nil {
+			return nil, &ConfigError{"weather", err}
+		}
+	}
 	own.Run.Version = cmp.Or(own.Run.Version, Version())
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
 	if own.Run.ID == "" {

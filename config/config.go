@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Config is one run. Paths are relative to the file that names them.
@@ -35,6 +36,8 @@ type Config struct {
 	Rig      string           `yaml:"rig" path:"file" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json or stack.json"`
 	Bridges  []Bridge         `yaml:"bridges" doc:"where the messages go"`
 	World    World            `yaml:"world" doc:"a world from outside that moves the actors"`
+	// Weather is nil where none is given: weather.State's zero value.
+	Weather *weather.Setting `yaml:"weather" doc:"the weather at the beginning, see [weather.md](weather.md)" default:"none"`
 
 	// Drivers and Notices are the rig file's: see rig.Rig. Notices has those of this file too.
 	Drivers []string

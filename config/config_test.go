@@ -98,6 +98,14 @@ func TestFaults(t *testing.T) {
 		"scene: {triangles: 12}":                                         "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
 		"ego: {speed: 0}":                                                "c.yaml:1:14: ego.speed: out of range: 0, the range is 0.01 to 100",
 		"actors: [{file: a.glb, speed: 0}]":                              "c.yaml:1:31: actors[0].speed: out of range: 0, the range is 0.01 to 100",
+		"weather: {preset: foog}":                                        `c.yaml:1:19: weather.preset: unknown value: "foog", did you mean fog?`,
+		"weather: {visibility: 0}":                                       "c.yaml:1:23: weather.visibility: out of range: 0, the range is 1 to 1e9",
+		"weather: {rain: -1}":                                            "c.yaml:1:17: weather.rain: out of range: -1, the range is 0 to 300",
+		"weather: {snow: .nan}":                                          "c.yaml:1:17: weather.snow: out of range: NaN, the range is 0 to 20",
+		"weather: {wetness: 2}":                                          "c.yaml:1:20: weather.wetness: out of range: 2, the range is 0 to 1",
+		"weather: {wind: 3}":                                             "c.yaml:1:17: weather.wind: wrong kind of value: need key: value pairs",
+		"weather: {wind: {x: 101}}":                                      "c.yaml:1:21: weather.wind.x: out of range: 101, the range is -100 to 100",
+		"weather: fog":                                                   "c.yaml:1:10: weather: wrong kind of value: need key: value pairs",
 		"bridges: [{connection: a}]":                                     "c.yaml: bridges[0]: a bridge needs a type",
 		"scene: {origin: {latitude: 91}}":                                "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
 		"time: {scale: -1}":                                              "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
@@ -224,7 +232,7 @@ func TestAWSIMsFiles(t *testing.T) {
 func TestAWSIMsUnknownKeys(t *testing.T) {
 	for text, message := range map[string]string{
 		`{"TimeScale": 0.2, "RandomTrafficSeeds": 1}`:                                `RandomTrafficSeeds: unknown key, did you mean RandomTrafficSeed?`,
-		`{"mapConfiguration": {}, "weather": 1}`:                                     `weather: unknown key, known are seed, `,
+		`{"mapConfiguration": {}, "visuals": 1}`:                                     `visuals: unknown key, known are seed, `,
 		`{"simulationConfiguration": {"timeScale": 0.2, "useTrafic": true}}`:         `simulationConfiguration.useTrafic: unknown key, did you mean useTraffic?`,
 		`{"simulationConfiguration": {"timeScale": 0.2, "weather": {"rain": true}}}`: `simulationConfiguration.weather: unknown key, known are timeScale, `,
 	} {

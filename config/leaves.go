@@ -43,7 +43,10 @@ func (c *Config) Leaves(registry *sensors.Registry) (leaves []Leaf, err error) {
 	}
 	for _, f := range doc.Fields(reflect.TypeFor[Config]()) {
 		key, v := f.Tag.Get("yaml"), reflect.ValueOf(c).Elem().FieldByIndex(f.Index)
-		if key != sensorsKey {
+		switch {
+		case key == weatherKey && v.IsNil(): // it would give every run of before another id
+			continue
+		case key != sensorsKey:
 			walk(v, key, f.Tag, add)
 			continue
 		}

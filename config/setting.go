@@ -19,6 +19,7 @@ import (
 const (
 	rigKey     = "rig"
 	sensorsKey = "sensors"
+	weatherKey = "weather"
 )
 
 // Set gives one key a value, after the file and the rig were read. The key is a path: scene.seed, ego.pose.x,

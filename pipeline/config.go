@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Mode says how simulation time passes.
@@ -61,6 +62,9 @@ type Config struct {
 	// AddCommands). If it is nil, the vehicle follows the scene's Route, or stands at the
 	// scene's Ego pose.
 	Ego scene.Motion
+
+	// Weather is that of the beginning, and after a Reset. Pipeline.Weather changes it.
+	Weather weather.State
 
 	// Capacity is how many actors StepTo may bring at a time. The scene has twice as many slots:
 	// who leaves at an instant has one up to the next.

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Pipeline is a running simulation's sensors. See the package documentation for
@@ -82,6 +83,9 @@ func (p *Pipeline) build(ctx context.Context) error {
 		return err
 	}
 	history := scene.NewHistory(c.Scene, c.Ego, 0)
+	if err := history.BeginWeather(c.Weather); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
 	p.scenery = &scenery{scene: c.Scene, history: history, stage: stage.New(p.geometry, history, c.Capacity, p.log)}
 	// The run tells that the GL thread failed; the log has the details.
 	thread := gpu.Config{Log: c.Log, OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
@@ -163,6 +167,9 @@ func (p *Pipeline) Geometry() *scene.Geometry { return p.geometry }
 
 // History returns the recorded motion of everything that moves.
 func (p *Pipeline) History() *scene.History { return p.scenery.history }
+
+// Weather returns the weather as sensors feel it. One that is set counts from the next instant on. Any goroutine may use it.
+func (p *Pipeline) Weather() *weather.History { return p.scenery.history.Weather() }
 
 // Ego returns the motion that the vehicle follows: a *scene.Guided from the first frame on that
 // moves it (StepTo), nil for one that stands. Any goroutine may ask.

@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline/carry"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // SummarySchema is the version of the summary's form.
@@ -38,6 +39,8 @@ type Summary struct {
 	Lost flow.Drops `json:"lost"`
 	// World is what frames of StepTo brought, nil without any.
 	World *WorldSummary `json:"world,omitempty"`
+	// Weather is nil if it was clear all the time.
+	Weather *WeatherSummary `json:"weather,omitempty"`
 	// Metrics are the figures of the drive itself, by their names, which docs/ci.md has with their units. They follow from
 	// simulated time alone: equal stepped runs have equal ones.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
@@ -68,7 +71,7 @@ func (p *Pipeline) Summary() Summary {
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
-		Sensors: []carry.SensorSummary{}, Metrics: map[string]float64{}, Bridges: p.bridges.Rows(), World: p.stepper.summary(), WaitingFor: p.waiting.text(),
+		Sensors: []carry.SensorSummary{}, Metrics: map[string]float64{}, Bridges: p.bridges.Rows(), World: p.stepper.summary(), Weather: p.scenery.summary(p.config.Weather), WaitingFor: p.waiting.text(),
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS
@@ -205,6 +208,24 @@ func appendLatency(list []PartLatency, part PartLatency, took *flow.Latency) []P
 	}
 	part.Count, part.P50, part.P99 = int64(took.Count), took.Quantile(0.5), took.Quantile(0.99)
 	return append(list, part)
+}
+
+// WeatherSummary is the weather of a run.
+type WeatherSummary struct {
+	// Begin is that of the beginning, End the latest.
+	Begin weather.State `json:"begin"`
+	End   weather.State `json:"end"`
+	// Changes counts how often it changed in between, since the last Reset.
+	Changes int64 `json:"changes"`
+}
+
+// summary returns the weather of a run that began with one, nil if that was clear and stayed so. Any goroutine.
+func (x *scenery) summary(begin weather.State) *WeatherSummary {
+	sum := WeatherSummary{Begin: begin}
+	if sum.End, sum.Changes = x.history.Weather().Newest(); sum == (WeatherSummary{}) {
+		return nil
+	}
+	return &sum
 }
 
 // WorldSummary is what the frames of a world brought.

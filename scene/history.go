@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // EgoID is the ego vehicle's number in a History; actors have 1 and up.
@@ -26,8 +27,8 @@ type Advancer interface {
 	Jump(stamp simtime.Stamp)
 }
 
-// History holds where the ego and the moving actors were at the latest ticks. So a scan that
-// began some ticks ago sees them where they were. One goroutine, the frame loop, records; any
+// History holds where the ego and the moving actors were at the latest ticks, and which weather it was. So a
+// scan that began some ticks ago sees them where they were. One goroutine, the frame loop, records; any
 // goroutine may ask.
 //
 // Actors come and go: Spawn makes one of a model's shape present, Remove takes one away.
@@ -70,6 +71,7 @@ type History struct {
 
 	switches map[uint32]Switches // guarded by mu: of those in which any were set
 	lights   lights
+	weather  *weather.History
 }
 
 // DefaultHistory is the number of ticks that NewHistory keeps where it is given 0:
@@ -86,6 +88,7 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	h := &History{
 		scene: s, members: map[uint32]*member{}, fixed: map[uint32]spatial.Pose{}, boxes: map[uint32]Box{},
 		times: make([]simtime.Stamp, capacity), lights: newLights(s), stride: s.mostJoints(),
+		weather: weather.NewHistory(weather.State{}),
 	}
 	boxer := newBoxer(s)
 	h.enter(&Actor{ID: EgoID, Name: "ego", TypeID: EgoTypeID, Pose: s.Ego, Motion: ego}, cmp.Or(s.EgoBox, DefaultEgoBox))
@@ -131,6 +134,7 @@ func (h *History) Restart() {
 	h.first, h.length = 0, 0
 	h.ring, h.there = make([]State, len(h.times)*own), make([]*visit, len(h.times)*own)
 	h.values, h.turned = nil, nil
+	h.weather.Restart()
 }
 
 // enter gives a track to somebody who is there from the start.
@@ -217,7 +221,21 @@ func (h *History) record(stamp simtime.Stamp, move func(Advancer, simtime.Stamp)
 	copy(h.turned[at*len(h.values):], h.values)
 	h.length++
 	h.recordSignalsLocked(stamp, again)
+	h.weather.Record(stamp, h.timeLocked(0))
 }
+
+// BeginWeather has the weather be one from the beginning on, and after Restart. Before the first tick only. The error
+// wraps weather.ErrValue.
+func (h *History) BeginWeather(w weather.State) error {
+	if err := w.Validate(); err != nil {
+		return err
+	}
+	h.weather = weather.NewHistory(w)
+	return nil
+}
+
+// Weather returns which weather it was at a time, and is set at times to come. Any goroutine may use it.
+func (h *History) Weather() *weather.History { return h.weather }
 
 // Box returns the bounding box of an actor, or of the ego, in its own frame; ok is
 // false for an unknown id.

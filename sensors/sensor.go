@@ -27,6 +27,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Tick is one firing of one sensor on its time grid (law T3).
@@ -150,6 +151,10 @@ func (e *Env) Pose(mount spatial.Pose, stamp simtime.Stamp) spatial.Pose {
 	p, _ := e.History.Pose(e.Owner, stamp)
 	return p.Compose(mount)
 }
+
+// Weather returns the weather at a time, which is that of a capture: Tick.Due, also for a scan that takes time. A sensor
+// leaves all as it is in the zero State.
+func (e *Env) Weather(stamp simtime.Stamp) weather.State { return e.History.Weather().At(stamp) }
 
 // Sensor is the life of one sensor: Begin once, Tick whenever it is due, End
 // once (again is a no-op). The pipeline enforces the order.

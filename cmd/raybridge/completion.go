@@ -13,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // completeFlags tells the shell what may stand behind a command's flags; those that the
@@ -36,6 +37,7 @@ func completeFlags(cmd *cobra.Command) {
 		"policy":      cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp),
 		"time-source": cobra.FixedCompletions(sources, cobra.ShellCompDirectiveNoFileComp),
 		"scene":       completeScene,
+		"weather":     cobra.FixedCompletions(weather.Presets(), cobra.ShellCompDirectiveNoFileComp),
 		judge.MaxDrops: completeListed(func() []cobra.Completion {
 			var list []cobra.Completion
 			for _, cause := range flow.Losses() {

@@ -42,14 +42,18 @@ func newDemo() *cobra.Command {
 	cmd.Flags().BoolVar(&f.view, "view", false, "show the city in a browser in place of that: prints the page's address, and runs until Ctrl-C\nunless --duration is given")
 	cmd.Flags().StringVar(&f.out, "out", filepath.Join("out", "demo"), "`DIR` for the recording and the report")
 	cmd.Flags().DurationVar(&f.duration, "duration", 10*time.Second, "simulated time to run")
+	addWeather(cmd.Flags(), &f.weather)
 	addSettings(cmd.Flags(), &f.settings)
 	f.device.register(cmd.Flags())
 	return cmd
 }
 
-// demoArguments are those of a run that has the demo's device and settings.
+// demoArguments are those of a run that has the demo's device, weather and settings.
 func (f *runFlags) demoArguments() []string {
 	arguments := f.device.arguments()
+	if f.weather != "" {
+		arguments = append(arguments, "--weather="+f.weather)
+	}
 	for _, text := range f.settings {
 		arguments = append(arguments, "--set="+text)
 	}

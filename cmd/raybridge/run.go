@@ -39,16 +39,18 @@ import (
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/window"
 	"github.com/raybridge/raybridge/world"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // runFlags are the flags of `raybridge run`; those that were given win over the
 // configuration file.
 type runFlags struct {
 	config, scene, rig string
-	world              string
+	world, weather     string
 	duration           time.Duration
 	timeSource         string
 	timeScale          float64
@@ -124,6 +126,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "configuration `FILE.yaml`; flags win over it")
 	flags.StringVar(&f.scene, "scene", config.SceneCity, sceneUsage)
 	flags.StringVar(&f.world, "world", "", "`KIND:ADDRESS` of a world that moves the actors: "+worldForms())
+	addWeather(flags, &f.weather)
 	flags.StringVar(&f.rig, "rig", "", "rig `FILE`: our YAML, an SVL vehicle's JSON, or CARLA's objects.json or stack.json;\nwithout it the demo rig")
 	flags.BoolVar(&f.lenient, "lenient", false, lenientUsage)
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
@@ -157,6 +160,11 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.runID, "run-id", "", "`ID` of the run in data sets; a sweep gives its cases theirs")
 	flags.Lookup("run-id").Hidden = true
 	addMemoryLimit(cmd, &f.memory)
+}
+
+// addWeather makes --weather a command's flag.
+func addWeather(flags *pflag.FlagSet, preset *string) {
+	flags.StringVar(preset, "weather", "", "`PRESET` of the weather: "+strings.Join(weather.Presets(), ", "))
 }
 
 // worldForms lists the kinds of worlds with what follows their colon.
@@ -1037,6 +1045,12 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 	}
 	if given("world") {
 		c.World.Source = f.world
+	}
+	if given("weather") {
+		c.Weather = &weather.Setting{Preset: f.weather}
+		if _, err := c.Weather.State(); err != nil {
+			return fmt.Errorf("--weather: %w", err)
+		}
 	}
 	if err := carryRig(f, c); err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 
 // roomsOfAPicture is how many of our packages one picture may enter on its way from a
 // camera to a client of the Foxglove bridge.
-const roomsOfAPicture = 17
+const roomsOfAPicture = 18
 
 // TestOnePicturesWay counts the packages that work on one picture, in a program with
 // coverage counters, after its set-up.

@@ -26,6 +26,7 @@ import (
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/weather"
 )
 
 //go:generate go test -run ^(TestPagesAreInStep|TestNumbersAreForEver)$ . -update
@@ -164,6 +165,9 @@ func nameOf(t reflect.Type) string {
 	}
 	if t == reflect.TypeFor[config.LabelRule]() {
 		return "label rule"
+	}
+	if t == reflect.TypeFor[weather.Setting]() {
+		return "weather"
 	}
 	return strings.ToLower(t.Name())
 }
