@@ -49,20 +49,23 @@ type cloud struct {
 	taken []bool
 	// scan has the points of a planar scan.
 	scan []sample.Point
+	// single is memory of the strongest points of firings that have several.
+	single sample.PointCloud
 }
 
 // fromCloud sets the message to a lidar's scan. Each point has its firing's time. A cloud of
 // returns has one row and is dense. Each row of an organized one, which isn't, is a ring. Rows
 // are in the order of the rings' numbers, if those are 0 to Rings-1, else of firing. Misses are
-// points of no number.
+// points of no number. Apollo knows one return of a firing: the strongest.
 func (c *cloud) fromCloud(src *sample.PointCloud, _ spatial.MapFrame) error {
+	src = src.SingleReturn(&c.single)
 	c.points, c.scale, c.rows = src.Points, 1, c.rows[:0]
 	c.width, c.height = len(src.Points), 1
 	if src.UnitIntensity {
 		c.scale = 255
 	}
 	if src.Organized {
-		if src.Rings <= 0 || src.Columns <= 0 || len(src.Points) != src.Rings*src.Columns {
+		if !src.IsWhole() {
 			return fmt.Errorf("organized cloud of %d rings x %d columns has %d points: %w",
 				src.Rings, src.Columns, len(src.Points), errSize)
 		}

@@ -1,6 +1,7 @@
 package apollo
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -63,6 +65,33 @@ func TestCloudBytes(t *testing.T) {
 	}
 	require.NoError(t, publish(context.Background(), &sample.PointCloud{Header: sample.Header{Stamp: math.MaxInt64}, Points: []sample.Point{{TimeNs: math.MaxUint32}}}))
 	assert.Equal(t, want, got, "ten bytes of time")
+}
+
+// TestCloudsOfSeveralReturns: Apollo has the strongest of each firing, and no word for others.
+func TestCloudsOfSeveralReturns(t *testing.T) {
+	var got []byte
+	b := open(t, &probe{take: func(_ string, m protoMessage) {
+		var err error
+		got, err = m.Append(nil)
+		require.NoError(t, err)
+	}})
+	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 50 {
+		m := randomCloud(r)
+		for i := range m.Points {
+			p := &m.Points[i]
+			p.Ray = uint32(i)
+			if !m.Organized && p.X != p.X {
+				p.X = 0
+			}
+		}
+		require.NoError(t, publish(context.Background(), m))
+		want := bytes.Clone(got)
+		require.NoError(t, publish(context.Background(), bridgetest.Dual(m)))
+		require.Equal(t, want, got)
+	}
 }
 
 func TestVarint(t *testing.T) {

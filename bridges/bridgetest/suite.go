@@ -43,6 +43,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -729,6 +730,32 @@ func PointCloud(seq int) *sample.PointCloud {
 		})
 	}
 	return m
+}
+
+// Dual returns a cloud of one return a firing with a second one, 10 m farther and of less intensity, behind each other point. The
+// others are the only ones of their firings.
+func Dual(m *sample.PointCloud) *sample.PointCloud {
+	dual := *m
+	dual.Points, dual.Returns = nil, sample.DualReturns
+	for i, p := range m.Points {
+		weak := p
+		weak.Distance, weak.X, weak.Intensity, weak.Return = p.Distance+10, p.X+10, p.Intensity/2, sample.ReturnWeakLast
+		hit, second := p.X == p.X, i%2 == 1
+		switch {
+		case !hit || !second:
+			weak.X, weak.Distance, weak.Return = float32(math.NaN()), float32(math.Inf(1)), sample.ReturnUnknown
+			if hit {
+				p.Return = sample.ReturnOnly
+			}
+		default:
+			p.Return = sample.ReturnStrongestFirst
+		}
+		dual.Points = append(dual.Points, p)
+		if m.Organized || weak.X == weak.X {
+			dual.Points = append(dual.Points, weak)
+		}
+	}
+	return &dual
 }
 
 // carried returns the streams that the bridge has converters for.

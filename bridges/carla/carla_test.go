@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -112,10 +113,13 @@ func TestFramesAreCARLAs(t *testing.T) {
 		"collision": {"sensor.other.collision", publish(&sample.Collision{
 			Header: header(), Actor: 0, ActorType: "vehicle.ego", Other: 300, OtherType: "static.wall", NormalImpulse: mgl64.Vec3{8, 16, 0},
 		})},
+		"lidar of dual returns": {"sensor.lidar.ray_cast", publish(bridgetest.Dual(cloud(true)))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := os.ReadFile(filepath.Join("testdata", "wire", name+".bin"))
+			file, _, _ := strings.Cut(name, " ")
+			want, err := os.ReadFile(filepath.Join("testdata", "wire", file+".bin"))
 			require.NoError(t, err)
+			name := strings.ReplaceAll(name, " ", "_")
 			b, addr := open(t)
 			send := c.publish(t, b, bridges.Topic{Name: "/" + name, SensorType: c.sensor})
 			assert.Equal(t, want, receive(t, b, addr, stream(name), "/"+name, send, len(want)))

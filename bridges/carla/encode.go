@@ -294,8 +294,9 @@ func missed(m *sample.PointCloud, p *sample.Point) bool {
 // cloudEncoder writes clouds grouped by channel, which is the place of a point's laser
 // in the firing. It keeps its scratch memory and belongs to one publisher.
 type cloudEncoder struct {
-	next  []uint32 // where the next point of each channel goes
-	first uint32   // ray of the firing that was looked at last
+	next   []uint32          // where the next point of each channel goes
+	first  uint32            // ray of the firing that was looked at last
+	single sample.PointCloud // memory of the strongest points, which are those that CARLA has
 }
 
 // channel returns a point's channel of len(next). Points mostly come firing by firing,
@@ -321,6 +322,7 @@ type cloudForm struct {
 // append appends the horizontal angle, the number of channels, each channel's number of
 // points, and the points.
 func (c *cloudEncoder) append(dst []byte, m *sample.PointCloud, form cloudForm) []byte {
+	m = m.SingleReturn(&c.single)
 	c.next = slices.Grow(c.next[:0], channels(m))[:channels(m)]
 	c.first = 0
 	// Of a scan without a miss every channel has as many points as there are columns:

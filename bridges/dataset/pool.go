@@ -19,13 +19,18 @@ func (p *pool) image(m *sample.Image) *sample.Image {
 	return dst
 }
 
-// cloud returns a copy of a cloud, without its misses.
+// cloud returns a copy of a cloud, without its misses. Of each firing it has the strongest point alone: nuScenes's and KITTI's
+// lidars report one return.
 func (p *pool) cloud(m *sample.PointCloud) *sample.PointCloud {
 	dst, _ := p.clouds.Get().(*sample.PointCloud)
 	if dst == nil {
 		dst = new(sample.PointCloud)
 	}
-	sample.Copy(dst, m)
+	if m.Returns.Points() > 1 {
+		m.SingleReturn(dst)
+	} else {
+		sample.Copy(dst, m)
+	}
 	if !m.Organized {
 		return dst
 	}

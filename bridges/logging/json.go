@@ -348,6 +348,10 @@ func writePointCloud(o *object, m *sample.PointCloud) {
 	list(o, "Rings", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.Ring), 10) })
 	list(o, "Returns", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.Return), 10) })
 	list(o, "TimesNs", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.TimeNs), 10) })
+	if m.Returns.Points() > 1 {
+		o.text("ReturnMode", string(m.Returns))
+		list(o, "Rays", m.Points, func(p *sample.Point) { o.buf = strconv.AppendUint(o.buf, uint64(p.Ray), 10) })
+	}
 }
 
 func writeImu(o *object, m *sample.Imu) {

@@ -24,7 +24,8 @@
 //	                                        PrincipalPointY, DistortionParameters (k1, k2, k3, 0 of plumb_bob);
 //	                                        DistortionModel, D, K, R, P
 //	PointCloud       PointCloudData         LaserCount, Transform, Points, PointCount;
-//	                                        Organized, Columns, Rings, Returns, TimesNs
+//	                                        Organized, Columns, Rings, Returns, TimesNs; ReturnMode and Rays
+//	                                        where a firing has several points
 //	Imu              ImuData                Position, Orientation, Acceleration, AngularVelocity;
 //	                                        OrientationCovariance, AngularVelocityCovariance, AccelerationCovariance
 //	GnssFix          GpsData                Latitude, Longitude, Altitude, PositionCovariance, Orientation;

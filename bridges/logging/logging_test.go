@@ -237,6 +237,15 @@ func TestLinesOfCamerasAndLidars(t *testing.T) {
 				`"Points":[[0.1,-2,3e-09,50],["NaN","Infinity","-Infinity",0]],"PointCount":2,` +
 				`"Organized":true,"Columns":1,"Rings":[1,0],"Returns":[2,0],"TimesNs":[4294967295,0]}`,
 		},
+		"cloud of dual returns": {
+			line(t, &sample.PointCloud{
+				Header: header(), Rings: 2, Columns: 1, Returns: sample.DualReturns,
+				Points: []sample.Point{{X: 1, Return: 3, Ray: 1}, {X: 2, Return: 6, Ray: 1}},
+			}), "PointCloudData",
+			headJSON + `"LaserCount":2,"Transform":[0,0,1,0,-1,0,0,0,0,-1,0,0,1,2,3,1],` +
+				`"Points":[[1,0,0,0],[2,0,0,0]],"PointCount":2,"Organized":false,"Columns":1,"Rings":[0,0],"Returns":[3,6],"TimesNs":[0,0],` +
+				`"ReturnMode":"dual","Rays":[1,1]}`,
+		},
 		"empty cloud": {
 			line(t, &sample.PointCloud{Header: header()}), "PointCloudData",
 			headJSON + `"LaserCount":0,"Transform":[0,0,1,0,-1,0,0,0,0,-1,0,0,1,2,3,1],` +

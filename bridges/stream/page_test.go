@@ -537,6 +537,31 @@ func TestCloudsForPages(t *testing.T) {
 	}
 }
 
+// Of firings with several returns each is a point of its own, with its type.
+func TestPagesTellReturnsApart(t *testing.T) {
+	g := openGallery(t)
+	p := g.open(t)
+	p.subscribe("/cloud")
+	m := cloudOf(1, 4)
+	m.Organized, m.Returns, m.Rings, m.Columns = true, sample.DualReturns, 1, 2
+	nan := float32(math.NaN())
+	for i := range m.Points {
+		q := &m.Points[i]
+		q.X, q.Y, q.Z, q.Ray, q.Return = float32(i), 0, 0, uint32(i/2), []uint8{sample.ReturnOnly, 0, sample.ReturnStrongestFirst, sample.ReturnWeakLast}[i]
+	}
+	m.Points[1].X, m.Points[1].Y, m.Points[1].Z = nan, nan, nan
+	require.NoError(t, g.cloud(t.Context(), m))
+	_, number, d := p.data()
+	v, err := stream.Read[stream.ViewCloud](d)
+	require.NoError(t, err)
+	require.Len(t, v.Points, 3*stream.ViewPointBytes)
+	for k, want := range []struct{ kind, ray int }{{7, 0}, {3, 1}, {6, 1}} {
+		assert.EqualValues(t, want.kind, v.Points[k*stream.ViewPointBytes+9])
+		p.say(fmt.Sprintf(`{"pick": {"stream": %d, "number": %d, "index": %d}}`, p.id("/cloud"), number, k))
+		assert.Contains(t, p.told(), fmt.Sprintf(`"return":%d,`, want.kind))
+	}
+}
+
 // A page that wants all points has those of the last cloud without another one: time may stand.
 func TestCloudsAreMadeWholeWhileTimeStands(t *testing.T) {
 	g := openGallery(t)

@@ -15,7 +15,7 @@ type ViewCloud struct {
 	// Total is how many points the cloud has, and each Step-th of them is in Points.
 	Total, Step uint32
 	// Points has ViewPointBytes for each point: three u16, where it is in the box from 0 to 65535, then intensity,
-	// ring's low 8 bits, tag and 0 as bytes, and the u32 instance; little endian.
+	// ring's low 8 bits, tag and return (0 where a firing has one) as bytes, and the u32 instance; little endian.
 	Points []byte
 }
 
@@ -53,7 +53,7 @@ func (f *cloudForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, 
 	if src.UnitIntensity {
 		unit = 255
 	}
-	next := uint32(0)
+	next, several := uint32(0), src.Returns.Points() > 1
 	for i := range src.Points {
 		p := &src.Points[i]
 		if !isHit(p) {
@@ -67,7 +67,11 @@ func (f *cloudForm) show(m simtime.Stamped, whole bool) (shown simtime.Stamped, 
 		v.Points = le.AppendUint16(v.Points, uint16((p.X-low[0])*scale[0]+0.5))
 		v.Points = le.AppendUint16(v.Points, uint16((p.Y-low[1])*scale[1]+0.5))
 		v.Points = le.AppendUint16(v.Points, uint16((p.Z-low[2])*scale[2]+0.5))
-		v.Points = append(v.Points, uint8(min(max(p.Intensity*unit+0.5, 0), 255)), uint8(p.Ring), p.Tag, 0)
+		kind := uint8(0)
+		if several {
+			kind = p.Return
+		}
+		v.Points = append(v.Points, uint8(min(max(p.Intensity*unit+0.5, 0), 255)), uint8(p.Ring), p.Tag, kind)
 		v.Points = le.AppendUint32(v.Points, p.Instance)
 	}
 	return v, total, nil

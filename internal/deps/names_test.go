@@ -40,7 +40,6 @@ var kept = map[string]string{
 	"cmd/raybridge/internal/save.AppendPLY":               "its tests read what it writes",
 	"cmd/raybridge/internal/save.CloudPoints":             "its tests write single clouds",
 	"cmd/raybridge/internal/save.ReportFile":              "its tests read the file of that name",
-	"internal/picture.IDColor":                            "its tests compare it with CARLA's palette",
 }
 
 // named is a package-level name and the folder of its package.

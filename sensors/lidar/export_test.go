@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // DeviceOf is the device that settings of a scan describe.
@@ -62,4 +63,14 @@ func OrderOf(t *FiringTable, from, to int64) (rows []uint32) {
 		rows = append(rows, f.row)
 	}
 	return rows
+}
+
+// NumbersOf returns what a table makes of an echo's marks.
+func NumbersOf(c ReturnCodes, mode sample.ReturnMode) (func(marks uint8) uint8, error) {
+	n, err := c.numbers(mode)
+	return func(marks uint8) uint8 {
+		points := []sample.Point{{Return: marks}}
+		n.number(points)
+		return points[0].Return
+	}, err
 }

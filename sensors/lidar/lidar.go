@@ -134,6 +134,7 @@ type Intensities struct {
 	NoiseStddev           float64            `attribute:"noise_stddev" live:"true" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range: points move along their rays"`
 	NoiseSeed             uint64             `attribute:"noise_seed" max:"4294967296" doc:"seed of noise and drop-off; 0 means the run's"`
 	Layout                sample.PointLayout `attribute:"layout" default:"xyzircaedt" doc:"fields of the published points"`
+	ReturnCodes           ReturnCodes        `attribute:"return_codes" default:"autoware" enum:"autoware,nebula,velodyne" doc:"numbers of a point's return_type: those of autoware_point_types, of the driver Nebula, or of velodyne_decoder. docs/lidars.md has the tables"`
 	Radiometry            Radiometry
 }
 
@@ -263,7 +264,14 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	if err != nil {
 		return nil, err
 	}
-	return newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings, light), o.Own.Layout)
+	s, err := newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings, light), o.Own.Layout)
+	if err != nil {
+		return nil, err
+	}
+	if s.codes, err = o.Own.ReturnCodes.numbers(s.cloud.Returns); err != nil {
+		return nil, err
+	}
+	return s, nil
 })
 
 // RayCastSemanticDefinition describes sensor.lidar.ray_cast_semantic.
@@ -291,6 +299,7 @@ type cloudLidar struct {
 	scanner
 	out   *sensors.Output[*sample.PointCloud]
 	cloud sample.PointCloud // Process's; reused: outputs copy what they keep
+	codes *returnNumbers    // of the points; nil where the device's own are these
 }
 
 var _ sensors.Capturer = (*cloudLidar)(nil)
@@ -344,6 +353,7 @@ func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sam
 		m.Points = keepReturns(m.Points[:0], points)
 		returns = len(m.Points)
 	}
+	s.codes.number(m.Points)
 	s.reportEmpty(at, returns)
 	s.out.TryQueue(at, m)
 }

@@ -317,6 +317,7 @@ func TestConformance(t *testing.T) {
 	receiver := map[string]any{
 		"atmosphere_attenuation_rate": 0.05, "noise_stddev": 0.1, "noise_seed": 5, "intensity": "svl",
 		"dropoff_general_rate": 0.2, "dropoff_intensity_limit": 0.1, "dropoff_zero_intensity": 0.9,
+		"return_codes": "nebula",
 	}
 	maps.Copy(receiver, shape)
 	for d, changed := range map[*sensors.Definition]map[string]any{lidar.RayCastDefinition: receiver, lidar.RayCastSemanticDefinition: shape} {

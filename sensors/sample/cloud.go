@@ -2,11 +2,19 @@ package sample
 
 import "github.com/raybridge/raybridge/simtime"
 
-// Return types of a Point, as Autoware's PointXYZIRCAEDT numbers them.
+// Return types of a Point, as Autoware's PointXYZIRCAEDT numbers them (autoware_point_types, ReturnType). Lidars with
+// other return_codes number them otherwise, but 0 is always a ray that saw nothing.
 const (
 	ReturnUnknown   = 0
-	ReturnStrongest = 1
-	ReturnLast      = 2
+	ReturnStrongest = 1 // the only point of a firing that reports the strongest echo
+	ReturnLast      = 2 // that of one that reports the last
+
+	// The points of a firing that reports several echoes: strongest or weaker, nearest or farthest of them.
+	ReturnStrongestFirst = 3
+	ReturnStrongestLast  = 4
+	ReturnWeakFirst      = 5
+	ReturnWeakLast       = 6
+	ReturnOnly           = 7 // it had one echo
 )
 
 // Point is one lidar return, 48 bytes, laid out as the lidar's compute shader
@@ -30,7 +38,8 @@ type Point struct {
 	TimeNs uint32
 	// Ring is the laser's ring number as the device numbers it.
 	Ring uint16
-	// Return is one of the Return constants.
+	// Return says which echo of its firing the point is: one of the Return constants, or as the lidar's
+	// return_codes number it; ReturnUnknown without an echo.
 	Return uint8
 	// Tag is the hit object's CARLA semantic tag, 0 for none.
 	Tag uint8
@@ -38,7 +47,7 @@ type Point struct {
 	Instance uint32
 	// CosIncidence is the cosine between the ray and the surface's normal, 0..1.
 	CosIncidence float32
-	// Ray is the ray's index in the scan: firing order, column by column.
+	// Ray is the firing's index in the scan: firing order, column by column. All points of a firing have it.
 	Ray uint32
 }
 
@@ -74,9 +83,9 @@ func (PointLayout) Values() []string {
 	return names
 }
 
-// PointCloud is one lidar scan. Points are in ray order. An unorganized cloud
-// (Organized false) holds returns only; an organized one holds every ray, the
-// missed ones with NaN coordinates and a REP-117 distance.
+// PointCloud is one lidar scan. Points are in ray order, and those of one firing side by side, the strongest first. An
+// unorganized cloud (Organized false) holds returns only. An organized one holds Returns.Points() for each ray, those
+// without an echo with NaN coordinates and a REP-117 distance.
 type PointCloud struct {
 	Header
 	Points    []Point
@@ -84,6 +93,8 @@ type PointCloud struct {
 	// Rings and Columns are the shape of the scan before misses are left
 	// out: ray = column*Rings + index of the laser within its firing.
 	Rings, Columns int
+	// Returns says which echoes of a firing the points are; empty means StrongestReturn.
+	Returns ReturnMode
 	// HorizontalAngle is the azimuth at which the scan ended, radians as CARLA
 	// counts it: clockwise seen from above.
 	HorizontalAngle float64
@@ -96,7 +107,34 @@ type PointCloud struct {
 
 // CacheKey groups clouds by the scan's shape, so that a small lidar never holds
 // a large one's memory.
-func (m *PointCloud) CacheKey() uint64 { return uint64(m.Rings)<<32 | uint64(uint32(m.Columns)) }
+func (m *PointCloud) CacheKey() uint64 { return uint64(m.Rings)<<32 | uint64(uint32(m.Width())) }
+
+// Width is how many points an organized cloud has in a row.
+func (m *PointCloud) Width() int { return m.Columns * m.Returns.Points() }
+
+// IsWhole reports whether there are as many points as an organized cloud of the shape has.
+func (m *PointCloud) IsWhole() bool {
+	width := m.Width()
+	return m.Rings > 0 && width > 0 && len(m.Points)%width == 0 && len(m.Points)/width == m.Rings
+}
+
+// SingleReturn returns the cloud with one point a firing, the strongest: for formats that know no others. It is the cloud
+// itself if that reports one echo, else scratch, whose memory it uses.
+func (m *PointCloud) SingleReturn(scratch *PointCloud) *PointCloud {
+	n := m.Returns.Points()
+	if n == 1 {
+		return m
+	}
+	points := scratch.Points[:0]
+	for i := range m.Points {
+		if p := &m.Points[i]; m.Organized && i%n == 0 || !m.Organized && (i == 0 || p.Ray != m.Points[i-1].Ray) {
+			points = append(points, *p)
+		}
+	}
+	*scratch = *m
+	scratch.Points, scratch.Returns = points, StrongestReturn
+	return scratch
+}
 
 // pointBytes is the size of a Point in memory.
 const pointBytes = 48

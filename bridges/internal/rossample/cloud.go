@@ -1,6 +1,7 @@
 package rossample
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -18,6 +19,8 @@ type cloudLayout struct {
 	pointFields
 	// put writes point i at dst[offsets[i]:].
 	put func(c *cloudBytes, dst []byte, points []sample.Point, offsets []int)
+	// single says that the layout is that of a simulator without second echoes: it has the strongest of each firing.
+	single bool
 }
 
 // pointFields are what lies in each point of a cloud, and the bytes that a point takes.
@@ -55,38 +58,38 @@ func (f pointFields) skip(bytes int) pointFields {
 
 var (
 	xyz  = pointFields{}.and(ros.PointFieldFloat32, "x", "y", "z")
-	xyzi = cloudLayout{xyz.and(ros.PointFieldFloat32, "intensity"), putXYZI}
+	xyzi = cloudLayout{xyz.and(ros.PointFieldFloat32, "intensity"), putXYZI, false}
 )
 
 var layouts = map[sample.PointLayout]*cloudLayout{
 	// Autoware's PointXYZIRCAEDT, 32 bytes without padding
 	// (autoware_point_types; Nebula's drivers write the same).
 	sample.LayoutXYZIRCAEDT: {xyz.and(ros.PointFieldUint8, "intensity", "return_type").and(ros.PointFieldUint16, "channel").
-		and(ros.PointFieldFloat32, "azimuth", "elevation", "distance").and(ros.PointFieldUint32, "time_stamp"), putXYZIRCAEDT},
+		and(ros.PointFieldFloat32, "azimuth", "elevation", "distance").and(ros.PointFieldUint32, "time_stamp"), putXYZIRCAEDT, false},
 	// The ROS 2 Velodyne driver's fields in its offsets: packed, 22 bytes, so
 	// time is not aligned (velodyne_pointcloud, PointcloudXYZIRT).
-	sample.LayoutXYZIRT: {xyzi.and(ros.PointFieldUint16, "ring").and(ros.PointFieldFloat32, "time"), putXYZIRT},
+	sample.LayoutXYZIRT: {xyzi.and(ros.PointFieldUint16, "ring").and(ros.PointFieldFloat32, "time"), putXYZIRT, false},
 	sample.LayoutXYZI:   &xyzi,
 	// What CARLA's ROS bridge publishes for sensor.lidar.ray_cast; its axes are ours.
-	sample.LayoutCARLA: &xyzi,
+	sample.LayoutCARLA: {xyzi.pointFields, putXYZI, true},
 	// What it publishes for sensor.lidar.ray_cast_semantic.
-	sample.LayoutCARLASemantic: {xyz.and(ros.PointFieldFloat32, "CosAngle").and(ros.PointFieldUint32, "ObjIdx", "ObjTag"), putCARLASemantic},
+	sample.LayoutCARLASemantic: {xyz.and(ros.PointFieldFloat32, "CosAngle").and(ros.PointFieldUint32, "ObjIdx", "ObjTag"), putCARLASemantic, true},
 	// SVL Simulator's 32 bytes, of which 12 to 15 and 17 to 23 are 0. Unlike SVL,
 	// which leaves it 0, timestamp is the simulation time of the firing in seconds.
-	sample.LayoutSVL: {xyz.skip(4).and(ros.PointFieldUint8, "intensity").skip(7).and(ros.PointFieldFloat64, "timestamp"), putSVL},
+	sample.LayoutSVL: {xyz.skip(4).and(ros.PointFieldUint8, "intensity").skip(7).and(ros.PointFieldFloat64, "timestamp"), putSVL, true},
 }
 
 // whole has everything that there is to a point.
 var whole = cloudLayout{xyzi.and(ros.PointFieldFloat32, "distance", "azimuth", "elevation").and(ros.PointFieldUint32, "time_stamp").
 	and(ros.PointFieldUint16, "ring").and(ros.PointFieldUint8, "return_type", "ObjTag").and(ros.PointFieldUint32, "ObjIdx").
-	and(ros.PointFieldFloat32, "CosAngle").and(ros.PointFieldUint32, "ray"), putWhole}
+	and(ros.PointFieldFloat32, "CosAngle").and(ros.PointFieldUint32, "ray"), putWhole, false}
 
 // PointCloud2 sets dst to the cloud in its layout. The points are converted
 // when dst's Data is written, straight to where an encoder wants them.
 //
-// A cloud of returns has one row and is dense. An organized one has a row for each ring and a
-// column for each firing. Its rows are in the order of the ring numbers if those are 0 to
-// Rings-1, else in the order of firing.
+// A cloud of returns has one row and is dense. An organized one has a row for each ring and, for each firing, a
+// column for each of its points. Its rows are in the order of the ring numbers if those are 0 to
+// Rings-1, else in the order of firing. The layouts of SVL and CARLA have the strongest point of each firing alone.
 func PointCloud2(dst *ros.PointCloud2, src *sample.PointCloud) error {
 	name := src.Layout
 	if name == "" {
@@ -110,12 +113,15 @@ func pointCloud2(dst *ros.PointCloud2, src *sample.PointCloud, layout *cloudLayo
 	if !ok {
 		points = &cloudBytes{}
 	}
+	if layout.single {
+		src = src.SingleReturn(&points.single)
+	}
 	if err := points.set(layout, src); err != nil {
 		return err
 	}
 	err := layout.set(dst, &src.Header, len(src.Points), points)
 	if src.Organized {
-		dst.Height, dst.Width, dst.IsDense = uint32(src.Rings), uint32(src.Columns), false
+		dst.Height, dst.Width, dst.IsDense = uint32(src.Rings), uint32(src.Width()), false
 		dst.RowStep = dst.PointStep * dst.Width
 	}
 	return err
@@ -131,12 +137,13 @@ type cloudBytes struct {
 	stamp  simtime.Stamp
 	// scale makes intensities those of 0..255.
 	scale float32
-	// Points are put block after block, blockBytes further on each time: a firing, or
+	// Points are put block after block, blockBytes further on each time: a firing of all lasers, or
 	// rowBlock points of a cloud of one row. offsets has the place of each point of a
 	// block.
 	offsets    []int
 	blockBytes int
-	taken      []bool // of the rings, while rows are arranged
+	taken      []bool            // of the rings, while rows are arranged
+	single     sample.PointCloud // memory of the strongest points
 }
 
 func (c *cloudBytes) set(layout *cloudLayout, src *sample.PointCloud) error {
@@ -149,11 +156,11 @@ func (c *cloudBytes) set(layout *cloudLayout, src *sample.PointCloud) error {
 		c.line(rowBlock, layout.step)
 		return nil
 	}
-	if src.Rings <= 0 || src.Columns <= 0 || len(src.Points) != src.Rings*src.Columns {
+	if !src.IsWhole() {
 		return fmt.Errorf("organized cloud of %d rings x %d columns has %d points: %w",
-			src.Rings, src.Columns, len(src.Points), ErrSize)
+			src.Rings, src.Width(), len(src.Points), ErrSize)
 	}
-	c.blockBytes = layout.step
+	c.blockBytes = src.Returns.Points() * layout.step
 	c.arrange(src)
 	return nil
 }
@@ -169,18 +176,27 @@ func (c *cloudBytes) line(n, step int) {
 // arrange places a firing's points in the rows of their rings. It places them in the order of
 // firing if the rings aren't numbered from 0 to Rings-1.
 func (c *cloudBytes) arrange(src *sample.PointCloud) {
-	rowBytes := src.Columns * c.layout.step
+	points, rowBytes := src.Returns.Points(), src.Width()*c.layout.step
 	c.taken = slices.Grow(c.taken[:0], src.Rings)[:src.Rings]
 	clear(c.taken)
 	c.offsets = c.offsets[:0]
+	numbered := true
 	for laser := range src.Rings {
-		ring := int(src.Points[laser].Ring)
+		ring := int(src.Points[laser*points].Ring)
 		if ring >= src.Rings || c.taken[ring] {
-			c.line(src.Rings, rowBytes)
-			return
+			numbered = false
+			break
 		}
 		c.taken[ring] = true
-		c.offsets = append(c.offsets, ring*rowBytes)
+	}
+	for laser := range src.Rings {
+		row := laser
+		if numbered {
+			row = int(src.Points[laser*points].Ring)
+		}
+		for k := range points {
+			c.offsets = append(c.offsets, row*rowBytes+k*c.layout.step)
+		}
 	}
 }
 
@@ -337,6 +353,8 @@ type cloudReader struct {
 	order binary.ByteOrder
 	// rows x columns points.
 	rows, columns int
+	// returns is of how many of them a firing has in a row, at most.
+	returns int
 }
 
 // datatypeSize has the bytes of a PointField's value by its datatype, 0 for unknown ones.
@@ -368,7 +386,44 @@ func newCloudReader(src *ros.PointCloud2) (*cloudReader, error) {
 			return nil, fmt.Errorf("field %s of a point ends behind its %d bytes: %w", f.Name, src.PointStep, ErrLayout)
 		}
 	}
+	r.returns = r.perFiring()
 	return r, nil
+}
+
+// perFiring returns how many points a firing has: those that lie side by side, have one direction, ring and time, and differ in the type
+// of their return. Clouds that don't tell all of this have one, and so have those that no return mode makes.
+func (r *cloudReader) perFiring() int {
+	same := []*ros.PointField{r.field("azimuth"), r.field("elevation"), r.field("ring", "channel"), r.timeField()}
+	kind := r.field("return_type")
+	if kind == nil || slices.Contains(same, nil) {
+		return 1
+	}
+	value := func(i int, f *ros.PointField) []byte { return r.point(i)[f.Offset:][:datatypeSize[f.Datatype]] }
+	together := func(i int) bool {
+		for _, f := range same {
+			if !bytes.Equal(value(i, f), value(i-1, f)) {
+				return false
+			}
+		}
+		a, b := value(i, kind), value(i-1, kind)
+		return !bytes.Equal(a, b) || r.rows > 1 && !slices.ContainsFunc(a, func(b byte) bool { return b != 0 }) // no echo beside no echo
+	}
+	most, run := 1, 1
+	for i := 1; i < r.count(); i++ {
+		if run++; i%r.columns == 0 || !together(i) {
+			run = 1
+		}
+		most = max(most, run)
+	}
+	if most > sample.TripleReturns.Points() || r.rows > 1 && r.columns%most != 0 {
+		return 1
+	}
+	for i := range r.count() {
+		if r.rows > 1 && i%most > 0 && !together(i) {
+			return 1
+		}
+	}
+	return most
 }
 
 // has reports whether all the fields are there.
@@ -471,17 +526,26 @@ func within(v, limit float64) float64 {
 }
 
 // points sets dst to the cloud's points, layout and shape. A cloud of several rows is
-// organized: its rows are rings, its columns firings. Distance and angles that the
+// organized: its rows are rings, its columns the points of firings. Distance and angles that the
 // points don't have follow from their coordinates, and so does Rings from their rings.
 func (r *cloudReader) points(dst *sample.PointCloud) {
 	dst.Layout = r.layout()
 	dst.Organized = r.src.Height > 1
 	dst.Points = make([]sample.Point, r.count())
+	switch r.returns {
+	case 2:
+		dst.Returns = sample.DualReturns
+	case 3:
+		dst.Returns = sample.TripleReturns
+	}
 	at := func(i int) *sample.Point { return &dst.Points[i] }
 	if dst.Organized {
-		dst.Rings, dst.Columns = r.rows, r.columns
+		dst.Rings, dst.Columns = r.rows, r.columns/r.returns
 		// Points are kept firing after firing.
-		at = func(i int) *sample.Point { return &dst.Points[i%r.columns*r.rows+i/r.columns] }
+		at = func(i int) *sample.Point {
+			row, column := i/r.columns, i%r.columns
+			return &dst.Points[(column/r.returns*r.rows+row)*r.returns+column%r.returns]
+		}
 		for i := range dst.Points {
 			at(i).Ring = uint16(i / r.columns)
 		}
@@ -489,14 +553,28 @@ func (r *cloudReader) points(dst *sample.PointCloud) {
 	r.coordinates(at)
 	r.marks(at)
 	r.times(dst.Stamp, at)
+	r.number(dst)
+	r.each(r.field("ray"), func(i int, v float64) { at(i).Ray = uint32(within(v, math.MaxUint32)) })
+}
+
+// number gives the points of each firing its number, and the cloud its rings.
+func (r *cloudReader) number(dst *sample.PointCloud) {
+	ray := uint32(0)
 	for i := range dst.Points {
 		p := &dst.Points[i]
-		p.Ray = uint32(i)
-		if !dst.Organized {
-			dst.Rings = max(dst.Rings, int(p.Ring)+1)
+		if dst.Organized {
+			p.Ray = uint32(i / r.returns)
+			continue
 		}
+		if i > 0 {
+			q := &dst.Points[i-1]
+			if r.returns == 1 || p.Azimuth != q.Azimuth || p.Elevation != q.Elevation || p.Ring != q.Ring || p.TimeNs != q.TimeNs || p.Return == q.Return {
+				ray++
+			}
+		}
+		p.Ray = ray
+		dst.Rings = max(dst.Rings, int(p.Ring)+1)
 	}
-	r.each(r.field("ray"), func(i int, v float64) { at(i).Ray = uint32(within(v, math.MaxUint32)) })
 }
 
 // coordinates reads where the points are.
@@ -537,12 +615,17 @@ func (r *cloudReader) marks(at func(i int) *sample.Point) {
 // is 238 ns from 2004 to 2038.
 const doubleNs = 1000
 
+// timeField is the field that tells when points were fired, nil for none.
+func (r *cloudReader) timeField() *ros.PointField {
+	return r.field("time_stamp", "time", "t", "timestamp", "time_offset")
+}
+
 // times reads when the points were fired. "time_stamp" and "t" count nanoseconds from the
 // header's stamp where they are whole numbers (Autoware, Ouster), else seconds. "time" and
 // "time_offset" are seconds (Velodyne). "timestamp" is seconds of the header's clock (SVL,
 // Hesai), or from its stamp where it is a float32 or below it.
 func (r *cloudReader) times(stamp simtime.Stamp, at func(i int) *sample.Point) {
-	f := r.field("time_stamp", "time", "t", "timestamp", "time_offset")
+	f := r.timeField()
 	if f == nil {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -118,6 +119,80 @@ func TestFieldsAreThePoints(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Points of a firing lie side by side: an organized cloud has columns times their number of columns. Layouts of simulators
+// that know one return have the bytes of the strongest points alone. What was written is read as it was.
+func TestFiringsOfSeveralPoints(t *testing.T) {
+	const rings, columns = 4, 6
+	nan, none := float32(math.NaN()), float32(math.Inf(1))
+	for mode, kinds := range map[sample.ReturnMode][][]uint8{
+		sample.DualReturns:   {{3, 6}, {7, 0}, {4, 5}, {0, 0}},
+		sample.TripleReturns: {{3, 6, 5}, {7, 0, 0}, {4, 5, 0}, {0, 0, 0}},
+	} {
+		whole := &sample.PointCloud{Header: header("l"), Organized: true, Rings: rings, Columns: columns, Returns: mode}
+		for ray := range rings * columns {
+			for k, kind := range kinds[ray*7%len(kinds)] {
+				f := float32(ray) + float32(k)/4
+				p := sample.Point{
+					X: f, Y: -f, Z: f / 2, Intensity: float32(40 - k), Distance: 3 * f, Azimuth: float32(ray/rings) / 7, Elevation: float32(ray%rings) / 9,
+					TimeNs: uint32(100 * ray), Ring: uint16(ray * 3 % rings), Return: kind, Instance: uint32(ray + k), Ray: uint32(ray),
+				}
+				if kind == 0 {
+					p.X, p.Y, p.Z, p.Distance = nan, nan, nan, none
+				}
+				whole.Points = append(whole.Points, p)
+			}
+		}
+		returns := withoutMisses(whole)
+		strongest := *whole
+		strongest.Returns, strongest.Points = "", nil
+		for i := 0; i < len(whole.Points); i += mode.Points() {
+			strongest.Points = append(strongest.Points, whole.Points[i])
+		}
+		dense := withoutMisses(&strongest)
+		for _, layout := range layouts {
+			whole.Layout, returns.Layout, strongest.Layout, dense.Layout = layout, layout, layout, layout
+			if layout == sample.LayoutCARLA || layout == sample.LayoutCARLASemantic || layout == sample.LayoutSVL {
+				assert.Equal(t, bytesOf(t, &strongest), bytesOf(t, whole), layout)
+				assert.Equal(t, bytesOf(t, dense), bytesOf(t, returns), layout)
+				continue
+			}
+			var cloud ros.PointCloud2
+			require.NoError(t, rossample.PointCloud2(&cloud, whole))
+			assert.Equal(t, []uint32{rings, uint32(columns * mode.Points())}, []uint32{cloud.Height, cloud.Width}, layout)
+			data, step := bytesOf(t, whole), int(cloud.PointStep)
+			for i := range whole.Points {
+				firing, k := i/mode.Points(), i%mode.Points()
+				at := int(whole.Points[i].Ring)*int(cloud.Width) + firing/rings*mode.Points() + k
+				require.Equal(t, math.Float32bits(whole.Points[i].X), binary.LittleEndian.Uint32(data[at*step:]), "%s, point %d", layout, i)
+			}
+		}
+		for _, m := range []*sample.PointCloud{whole, returns} {
+			m.Layout = sample.LayoutXYZIRCAEDT
+			var cloud ros.PointCloud2
+			require.NoError(t, rossample.PointCloud2(&cloud, m))
+			cloud.Data = ros.Bytes{Data: bytesOf(t, m)}
+			read, err := rossample.FromPointCloud2(&cloud)
+			require.NoError(t, err)
+			got := read.(*sample.PointCloud)
+			assert.Equal(t, mode, got.Returns)
+			assert.Equal(t, m.Organized, got.IsWhole() && got.Columns == columns)
+			require.Len(t, got.Points, len(m.Points))
+			for i := 1; i < len(got.Points); i++ {
+				assert.Equal(t, m.Points[i].Ray == m.Points[i-1].Ray, got.Points[i].Ray == got.Points[i-1].Ray, "point %d", i)
+			}
+			assert.Equal(t, cloud.Data.Data, bytesOf(t, got), "what was read is written as it was")
+		}
+	}
+}
+
+// withoutMisses is an organized cloud's returns alone.
+func withoutMisses(m *sample.PointCloud) *sample.PointCloud {
+	dense := *m
+	dense.Organized = false
+	dense.Points = slices.DeleteFunc(slices.Clone(m.Points), func(p sample.Point) bool { return p.Return == sample.ReturnUnknown })
+	return &dense
 }
 
 func TestUnitIntensityFillsAByte(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -85,28 +86,34 @@ var cloudFields = []field{
 }
 
 // CloudPoints returns a cloud's points: x, y, z, intensity as it was measured, ring, time
-// (seconds after the stamp), tag (semantic) and instance. An organized cloud has a row for each
+// (seconds after the stamp), tag (semantic) and instance. Those of a lidar that reports several echoes of a firing have
+// return_type and ray besides. An organized cloud has a row for each
 // ring, if the rings are numbered from 0, else for each laser of a firing. It has a column for
-// each firing.
+// each point of a firing.
 func CloudPoints(m *sample.PointCloud) (*Points, error) {
-	p := newPoints(&m.Header, len(m.Points), cloudFields)
+	fields, put, returns := cloudFields, putPoint, m.Returns.Points()
+	if returns > 1 {
+		fields, put = returnFields, putReturn
+	}
+	p := newPoints(&m.Header, len(m.Points), fields)
 	if !m.Organized {
 		p.put = func(dst []byte) {
 			for i := range m.Points {
-				putPoint(dst[i*p.step:], &m.Points[i])
+				put(dst[i*p.step:], &m.Points[i])
 			}
 		}
 		return p, nil
 	}
-	if m.Rings <= 0 || m.Columns <= 0 || m.Columns > len(m.Points) || m.Rings*m.Columns != len(m.Points) {
-		return nil, fmt.Errorf("%d points are no %d rings of %d columns", len(m.Points), m.Rings, m.Columns)
+	if !m.IsWhole() {
+		return nil, fmt.Errorf("%d points are no %d rings of %d columns", len(m.Points), m.Rings, m.Width())
 	}
-	p.width, p.height = m.Columns, m.Rings
+	p.width, p.height = m.Width(), m.Rings
 	rows := rowsOf(m)
 	p.put = func(dst []byte) {
 		for i := range m.Points {
-			row, column := rows[i%m.Rings], i/m.Rings
-			putPoint(dst[(row*m.Columns+column)*p.step:], &m.Points[i])
+			firing, k := i/returns, i%returns
+			row, column := rows[firing%m.Rings], firing/m.Rings*returns+k
+			put(dst[(row*p.width+column)*p.step:], &m.Points[i])
 		}
 	}
 	return p, nil
@@ -116,7 +123,7 @@ func CloudPoints(m *sample.PointCloud) (*Points, error) {
 func rowsOf(m *sample.PointCloud) []int {
 	rows, taken := make([]int, m.Rings), make([]bool, m.Rings)
 	for laser := range rows {
-		ring := int(m.Points[laser].Ring)
+		ring := int(m.Points[laser*m.Returns.Points()].Ring)
 		if ring >= m.Rings || taken[ring] {
 			for i := range rows {
 				rows[i] = i
@@ -134,6 +141,14 @@ func putPoint(dst []byte, p *sample.Point) {
 	putFloats(dst[18:], float32(float64(p.TimeNs)*1e-9))
 	dst[22] = p.Tag
 	le.PutUint32(dst[23:], p.Instance)
+}
+
+var returnFields = append(slices.Clip(cloudFields), field{"return_type", uint8s}, field{"ray", uint32s})
+
+func putReturn(dst []byte, p *sample.Point) {
+	putPoint(dst, p)
+	dst[27] = p.Return
+	le.PutUint32(dst[28:], p.Ray)
 }
 
 var radarFields = []field{

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,7 +158,7 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 		}
 		m := &s.message
 		c.Clouds = append(c.Clouds,
-			figure{Title: s.name + " from above", Image: drawTop(m), Caption: fmt.Sprintf("%s; rings every 10 m; colour is height", fault.Count(returns(m), "point"))},
+			figure{Title: s.name + " from above", Image: drawTop(m), Caption: countReturns(m) + "; rings every 10 m; colour is height"},
 			figure{Title: s.name + " ranges", Image: drawRanges(m), Caption: "a row a laser, the highest on top; a column a firing; bright is near", Wide: true})
 	}
 	c.Latency = tabulate(c.Timeline)
@@ -217,12 +218,24 @@ func hits(m *sample.PointCloud) iter.Seq[*sample.Point] {
 	}
 }
 
-// returns counts the points that hit something.
-func returns(m *sample.PointCloud) (n int) {
-	for range hits(m) {
+// countReturns counts the points that hit something; those of a lidar that reports several echoes of a firing by their type, too.
+func countReturns(m *sample.PointCloud) string {
+	n, of := 0, [math.MaxUint8 + 1]int{}
+	for p := range hits(m) {
 		n++
+		of[p.Return]++
 	}
-	return n
+	text := fault.Count(n, "point")
+	if m.Returns.Points() == 1 {
+		return text
+	}
+	var parts []string
+	for kind, n := range of {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of return type %d", n, kind))
+		}
+	}
+	return text + " (" + strings.Join(parts, ", ") + ")"
 }
 
 // drawTop shows a cloud from above, the sensor in the middle looking up the page;
@@ -276,8 +289,9 @@ func rangeColor(r float64) color.NRGBA {
 }
 
 // drawRanges shows a cloud as the device sees it: a row for each laser, sorted
-// by elevation, and a column for each firing.
+// by elevation, and a column for each firing, whose strongest return is shown.
 func drawRanges(m *sample.PointCloud) image.Image {
+	m = m.SingleReturn(new(sample.PointCloud))
 	elevation := make([]float32, m.Rings)
 	for i := range m.Points {
 		elevation[int(m.Points[i].Ray)%m.Rings] = m.Points[i].Elevation

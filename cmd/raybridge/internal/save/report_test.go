@@ -58,7 +58,20 @@ func TestTopViewHasAheadUpAndLeftLeft(t *testing.T) {
 	assert.True(t, lit(10, 0), "ahead is up")
 	assert.True(t, lit(0, 20), "left is left")
 	assert.False(t, lit(-10, 0))
-	assert.Equal(t, 2, returns(cloud()))
+	assert.Equal(t, "2 points", countReturns(cloud()))
+}
+
+// Of a firing with several returns the ranges show the strongest, and the caption counts all.
+func TestReportOfReturns(t *testing.T) {
+	m := cloud()
+	weak := m.Points[1]
+	weak.Distance, weak.Return = 90, sample.ReturnWeakLast
+	m.Returns, m.Points[0].Return, m.Points[1].Return = sample.DualReturns, sample.ReturnOnly, sample.ReturnStrongestFirst
+	m.Points = []sample.Point{m.Points[0], m.Points[1], weak}
+	assert.Equal(t, "3 points (1 of return type 3, 1 of return type 6, 1 of return type 7)", countReturns(m))
+	shown := drawRanges(m)
+	require.Equal(t, 4, shown.Bounds().Dx())
+	assert.Equal(t, rangeColor(20), shown.At(1, shown.Bounds().Dy()-1))
 }
 
 func TestRangeViewHasTheHighestLaserOnTop(t *testing.T) {

@@ -178,6 +178,18 @@ func TestOrganizedClouds(t *testing.T) {
 			assert.Equal(t, c.want, readPLY(t, save.AppendPLY(nil, p)).column("x"))
 		})
 	}
+	// Two points of each firing lie side by side, and have what tells them apart.
+	dual := &sample.PointCloud{Header: header(0), Organized: true, Rings: 2, Columns: 2, Returns: sample.DualReturns}
+	for i := range 8 {
+		dual.Points = append(dual.Points, sample.Point{X: float32(i), Ring: []uint16{1, 0}[i/2%2], Return: uint8(i), Ray: uint32(i / 2)})
+	}
+	p, err := save.CloudPoints(dual)
+	require.NoError(t, err)
+	for _, got := range []*cloud{readPCD(t, save.AppendPCD(nil, p)), readPLY(t, save.AppendPLY(nil, p))} {
+		assert.Equal(t, []float64{2, 3, 6, 7, 0, 1, 4, 5}, got.column("x"))
+		assert.Equal(t, got.column("x"), got.column("return_type"))
+		assert.Equal(t, []float64{1, 1, 3, 3, 0, 0, 2, 2}, got.column("ray"))
+	}
 	for _, shape := range [][2]int{{0, 0}, {2, 4}, {-1, -6}, {1 << 32, 1 << 32}, {6, 0}} {
 		_, err := save.CloudPoints(&sample.PointCloud{Organized: true, Points: make([]sample.Point, 6), Rings: shape[0], Columns: shape[1]})
 		require.ErrorContains(t, err, "6 points are no", "%v", shape)

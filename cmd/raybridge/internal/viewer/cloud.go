@@ -21,10 +21,11 @@ const (
 	byHeight coloring = iota
 	byIntensity
 	byTag
+	byReturn  // only where a firing has several
 	colorings // how many there are
 )
 
-var coloringNames = [colorings]string{"height", "intensity", "label"}
+var coloringNames = [colorings]string{"height", "intensity", "label", "return"}
 
 // Heights above the ground that the colours spread over, metres.
 const (
@@ -64,6 +65,9 @@ func (c *cloud) colorBy(by coloring) {
 	c.place()
 }
 
+// hasReturns reports whether the lidar reports several echoes of a firing.
+func (c *cloud) hasReturns() bool { return c.shown != nil && c.shown.Returns.Points() > 1 }
+
 // place moves the returns to base_link and colours them.
 func (c *cloud) place() {
 	c.points = c.points[:0]
@@ -91,6 +95,8 @@ func (c *cloud) colorOf(p *sample.Point, height float64) color.RGBA {
 		return picture.IntensityRamp.At(intensityScale(intensity))
 	case byTag:
 		return brighten(color.RGBA(scene.Tag(p.Tag).Color()))
+	case byReturn:
+		return picture.IDColor(uint32(p.Return))
 	default:
 		return picture.HeightRamp.At((height - lowest) / (highest - lowest))
 	}
@@ -122,7 +128,7 @@ const (
 	cabinSide         = 0.78
 )
 
-// legend draws the scale of the colours into a view's lower left corner; labels
+// legend draws the scale of the colours into a view's lower left corner; labels and returns
 // have none.
 func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
 	const width, height, inset = 140, 6, 10
@@ -133,7 +139,7 @@ func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
 		if c.shown != nil && c.shown.UnitIntensity {
 			high = "1"
 		}
-	case byTag:
+	case byTag, byReturn:
 		return
 	}
 	if dst.Rect.Dx() < width*2 || dst.Rect.Dy() < width {

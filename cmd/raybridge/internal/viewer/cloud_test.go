@@ -51,9 +51,29 @@ func TestCloudColours(t *testing.T) {
 	assert.Equal(t, picture.IntensityRamp.At(0.5), c.points[0].color, "SVL's and CARLA's scale")
 	c.colorBy(byTag)
 	assert.Equal(t, brighten(color.RGBA{0, 0, 142, 255}), c.points[0].color)
+	c.shown.Points[0].Return = sample.ReturnWeakFirst
+	c.colorBy(byReturn)
+	assert.Equal(t, picture.IDColor(5), c.points[0].color)
 	assert.InDelta(t, 0.75, intensityScale(100), 1e-9)
 	assert.Greater(t, intensityScale(101), intensityScale(100))
 	assert.InDelta(t, 1, intensityScale(255), 1e-9)
+}
+
+// Where each firing has one return, none are told apart.
+func TestReturnsAreAColouringWhereThereAreSeveral(t *testing.T) {
+	one := cloudOf(spatial.Identity(), sample.Point{})
+	v := &Viewer{sources: []source{one}}
+	cycle := func(back bool) (names []string) {
+		for range int(colorings) {
+			v.recolor(back)
+			names = append(names, coloringNames[one.coloring])
+		}
+		return names
+	}
+	assert.Equal(t, []string{"intensity", "label", "height", "intensity"}, cycle(false))
+	one.shown.Returns = sample.DualReturns
+	assert.Equal(t, []string{"label", "return", "height", "intensity"}, cycle(false))
+	assert.Equal(t, []string{"height", "return", "label", "intensity"}, cycle(true))
 }
 
 // spots returns the middle of the pixels that are exactly of a colour.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raybridge/raybridge/scene"
@@ -29,7 +30,7 @@ var commands = []command{
 	{"space", "pause, go on", "", codes(' '), false, (*Viewer).togglePause},
 	{"n, right arrow", "one step while paused; with shift ten", "n", codes('N', window.KeyRight), true, (*Viewer).step},
 	{"tab, c", "enlarge the next pane; with shift the one before", "", codes(window.KeyTab, 'C'), false, (*Viewer).cycle},
-	{"v", "colour clouds by height, intensity or label", "", codes('V'), false, (*Viewer).recolor},
+	{"v", "colour clouds by height, intensity, label or return", "", codes('V'), false, (*Viewer).recolor},
 	{"r", "look at clouds as in the beginning", "", codes('R'), false, (*Viewer).resetViews},
 	{"s, p", "save the enlarged picture; with shift the window", "p", codes('S', 'P'), false, (*Viewer).save},
 	{"f11", "fill the screen, and go back", "", codes(window.KeyF11), false, (*Viewer).toggleFull},
@@ -231,11 +232,18 @@ func (v *Viewer) recolor(back bool) {
 	if back {
 		next = int(colorings) - 1
 	}
-	v.coloring = coloring((int(v.coloring) + next) % int(colorings))
+	var clouds []*cloud
 	for _, s := range v.sources {
 		if c, ok := s.(*cloud); ok {
-			c.colorBy(v.coloring)
+			clouds = append(clouds, c)
 		}
+	}
+	v.coloring = coloring((int(v.coloring) + next) % int(colorings))
+	if v.coloring == byReturn && !slices.ContainsFunc(clouds, (*cloud).hasReturns) {
+		v.coloring = coloring((int(v.coloring) + next) % int(colorings))
+	}
+	for _, c := range clouds {
+		c.colorBy(v.coloring)
 	}
 	v.markStale()
 }

@@ -2,15 +2,16 @@
 
 import { heightRamp, hue, intensityRamp, tags } from './colors.js';
 
-// bytesOfPoint is a point on the wire: u16 x, y, z within the scan's box, u8 intensity, ring, tag, one free, u32 instance.
+// bytesOfPoint is a point on the wire: u16 x, y, z within the scan's box, u8 intensity, ring, tag,
+// return (0 where a firing has one), u32 instance.
 export const bytesOfPoint = 14;
 
-export const colorings = ['intensity', 'height', 'ring', 'tag', 'instance'];
+export const colorings = ['intensity', 'height', 'ring', 'tag', 'instance', 'return'];
 
 const pointVertex = `#version 300 es
 precision highp float;
 layout(location = 0) in vec3 place;      // 0..1 within the box
-layout(location = 1) in uvec4 marks;     // intensity, ring, tag
+layout(location = 1) in uvec4 marks;     // intensity, ring, tag, return
 layout(location = 2) in uvec2 instance;  // low and high half: 14 bytes a point don't align 32 bits
 uniform mat4 toScreen;
 uniform vec3 origin, size;
@@ -37,6 +38,7 @@ void main() {
   vec3 c = texelFetch(ramps, ivec2(column, by), 0).rgb;
   uint id = instance.x | (instance.y << 16);
   if (by == 4) c = id == 0u ? vec3(0.4) : ofId(float(id & 0xffffu));
+  if (by == 5) c = marks.w == 0u ? vec3(0.4) : ofId(float(marks.w));
   color = vec4(c, fade);
 }`;
 

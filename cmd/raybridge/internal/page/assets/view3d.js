@@ -1,9 +1,9 @@
 // The 3-D panel: its controls, the pointer, what is chosen, and the words where there is nothing to see.
 
-import { Painter, colorings, legible } from './gl.js';
+import { Painter, bytesOfPoint, colorings, legible } from './gl.js';
 import { Orbit, modes } from './orbit.js';
 import { Scene, cloudType, sketchedTypes } from './scene3d.js';
-import { tagName, tags } from './colors.js';
+import { idColor, tagName, tags } from './colors.js';
 import { kinds } from './sketches.js';
 import { check, choice, figure, fit, h, show, watchSight } from './elements.js';
 
@@ -214,10 +214,18 @@ export class View3D {
   scale() {
     const ends = { intensity: ['dull', 'bright'], height: ['−0.5 m', '8 m'], ring: ['ring', ''], instance: ['instance', ''] }[this.look.coloring];
     if (ends) return [h('span', {}, ends[0]), h('i', { class: `ramp ${this.look.coloring}` }), h('span', {}, ends[1])];
+    const byReturn = this.look.coloring === 'return';
     const present = new Set(this.scene.newest().flatMap(({ frame, count }) => {
       const { points } = frame.message;
-      return Array.from({ length: Math.min(count, 400) }, (_, i) => points[Math.floor((i * count) / Math.min(count, 400)) * 14 + 8]);
+      return Array.from({ length: Math.min(count, 400) }, (_, i) => points[Math.floor((i * count) / Math.min(count, 400)) * bytesOfPoint + (byReturn ? 9 : 8)]);
     }));
+    if (byReturn) {
+      return [...present].sort((a, b) => a - b).map((kind) => {
+        const swatch = h('i', { class: 'swatch' });
+        swatch.style.background = `rgb(${(kind === 0 ? [102, 102, 102] : idColor(kind)).map(Math.round)})`;
+        return h('span', {}, swatch, kind === 0 ? 'one a firing' : `return ${kind}`);
+      });
+    }
     return [...present].sort((a, b) => a - b).slice(0, 10).map((tag) => {
       const swatch = h('i', { class: 'swatch' });
       swatch.style.background = `rgb(${legible(tags[tag % tags.length].slice(1))})`;
