@@ -21,8 +21,8 @@ type device struct {
 	elevations, azimuths []float64
 }
 
-// columns is how many firings of all lasers a packet has.
-func (d *device) columns() int { return 12 * blockRecords / len(d.elevations) }
+// columns is how many firings of all lasers a packet has, with so many returns of each.
+func (d *device) columns(returns int) int { return blocks / returns * blockRecords / len(d.elevations) }
 
 // devices are those that there are, by the number of their lasers.
 var devices = map[int]*device{
@@ -98,7 +98,7 @@ func (d *device) checkTurn(columns int, period time.Duration) error {
 			bridges.ErrConvert, turns, d.name, slowest, fastest)
 	}
 	column := period / time.Duration(columns)
-	if drift := (column - d.cycle).Abs() * time.Duration(d.columns()-1); drift > mostDrift {
+	if drift := (column - d.cycle).Abs() * time.Duration(d.columns(1)-1); drift > mostDrift {
 		return fmt.Errorf("%w: %d columns in %v are one every %v, and a %s has one every %v: set columns: %d at this rate",
 			bridges.ErrConvert, columns, period, column, d.name, d.cycle, right)
 	}

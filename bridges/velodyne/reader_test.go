@@ -77,8 +77,9 @@ func (m *model) offset(column, laser int) time.Duration {
 	return time.Duration(column)*m.firing + time.Duration(group)*m.slot
 }
 
-// reading is what a packet says of one firing.
+// reading is what a packet says of one firing, or of one return of it: last is that of the packet's last returns, in dual mode.
 type reading struct {
+	last          bool
 	column, laser int
 	stamp         uint32 // of the packet, microseconds past the hour
 	azimuth       float64
@@ -92,15 +93,24 @@ func readPacket(t testing.TB, models map[byte]*model, b []byte) (m *model, list 
 	require.Len(t, b, 1206)
 	m = models[b[1205]]
 	require.NotNil(t, m, "product %#x", b[1205])
-	require.EqualValues(t, 0x37, b[1204])
+	require.Contains(t, []byte{0x37, 0x38, 0x39}, b[1204])
+	dual := b[1204] == 0x39
 	stamp := binary.LittleEndian.Uint32(b[1200:])
 	require.Less(t, stamp, uint32(3_600_000_000))
-	var heads [12]float64
+	heads := make([]float64, 12)
+	if dual && len(m.lasers) == 128 {
+		require.Zero(t, countNonZero(b[800:1200]), "the last four blocks are empty")
+		heads = heads[:8]
+	}
+	each := 1 // blocks of the same lasers
+	if dual {
+		each = 2
+	}
 	for block := range heads {
 		head := b[100*block:]
 		bank := 0
 		if len(m.lasers) == 128 {
-			bank = block % 4
+			bank = block / each % 4
 		}
 		if head[0] != 0xFF || head[1] != []byte{0xEE, 0xDD, 0xCC, 0xBB}[bank] {
 			require.Fail(t, "flag", "%x of block %d", head[:2], block)
@@ -108,19 +118,22 @@ func readPacket(t testing.TB, models map[byte]*model, b []byte) (m *model, list 
 		azimuth := binary.LittleEndian.Uint16(head[2:])
 		require.Less(t, azimuth, uint16(36000))
 		heads[block] = float64(azimuth) / 100
+		if block%each == 1 {
+			require.Equal(t, heads[block-1], heads[block], "azimuths of a pair")
+		}
 	}
 	for block := range heads {
 		for record := range 32 {
 			r := b[100*block+4+3*record:]
-			n := 32*block + record
+			n := 32*(block/each) + record
 			column, laser := n/len(m.lasers), n%len(m.lasers)
 			azimuth := heads[block]
 			if len(m.lasers) == 16 && record >= 16 { // half way to the next block
-				from := min(block, 10)
-				azimuth += math.Mod(heads[from+1]-heads[from]+360, 360) / 2
+				from := min(block/each, len(heads)/each-2) * each
+				azimuth += math.Mod(heads[from+each]-heads[from]+360, 360) / 2
 			}
 			list = append(list, reading{
-				column: column, laser: laser, stamp: stamp, azimuth: azimuth + m.lasers[laser].azimuth,
+				last: dual && block%2 == 0, column: column, laser: laser, stamp: stamp, azimuth: azimuth + m.lasers[laser].azimuth,
 				distance: float64(binary.LittleEndian.Uint16(r)) * m.unit, intensity: r[2],
 			})
 		}
@@ -158,6 +171,55 @@ func (m *model) scanOf(header sample.Header, columns int, period time.Duration, 
 		}
 	}
 	return c
+}
+
+// dualOf gives each third firing of a scan a weaker echo behind it, and each third a weaker one before it; the others have one. The distances are
+// those of the device, or beyond.
+func (m *model) dualOf(scan *sample.PointCloud) *sample.PointCloud {
+	dual := *scan
+	dual.Returns, dual.Points = sample.DualReturns, nil
+	for i, p := range scan.Points {
+		weak := p
+		weak.Intensity = float32(255 - int(p.Intensity))
+		p.Return, weak.Return = sample.ReturnOnly, sample.ReturnUnknown
+		switch i % 3 {
+		case 0:
+			weak.Distance, p.Return, weak.Return = p.Distance*1.5+1, sample.ReturnStrongestFirst, sample.ReturnWeakLast
+		case 1:
+			weak.Distance, p.Return, weak.Return = p.Distance*0.5, sample.ReturnStrongestLast, sample.ReturnWeakFirst
+		}
+		dual.Points = append(dual.Points, p)
+		if weak.Return != sample.ReturnUnknown {
+			dual.Points = append(dual.Points, weak)
+		}
+	}
+	return &dual
+}
+
+// pair is what a device that reports two returns says of a firing: its last echo and its strongest, or its second strongest where the last is
+// the strongest. A firing with one echo has it twice.
+type pair struct{ last, other *sample.Point }
+
+// pairs are those of a scan's firings, by their numbers; echoes that are too far for a packet are none.
+func (m *model) pairs(dual *sample.PointCloud) map[uint32]pair {
+	list := map[uint32]pair{}
+	for i := range dual.Points {
+		p := &dual.Points[i]
+		if float64(p.Distance) > m.unit*65535.5 {
+			continue
+		}
+		q, ok := list[p.Ray]
+		switch {
+		case !ok:
+			q = pair{p, p}
+		case p.Return == sample.ReturnWeakLast:
+			q.last = p
+		default:
+			q.other = p
+		}
+		list[p.Ray] = q
+	}
+	return list
 }
 
 func stamped(seq int, period time.Duration) sample.Header {

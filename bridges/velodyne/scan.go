@@ -16,14 +16,17 @@ import (
 // Sizes of a data packet and its parts, bytes unless they say otherwise.
 const (
 	dataBytes    = 1206
+	blocks       = 12
 	blockBytes   = 100
 	blockRecords = 32 // records of a block
 	headBytes    = 4  // of a block: flag and azimuth
 	recordBytes  = 3  // distance and intensity
 
 	stampAt, modeAt, productAt = 1200, 1204, 1205
-	strongest                  = 0x37
 )
+
+// modes are the return modes that the devices have, by their bytes.
+var modes = map[sample.ReturnMode]byte{"": 0x37, sample.StrongestReturn: 0x37, sample.LastReturn: 0x38, sample.DualReturns: 0x39}
 
 // packets are those of one scan.
 type packets struct {
@@ -41,9 +44,11 @@ type encoder struct {
 	filled int             // its columns
 	stamp  simtime.Stamp   // of its first column
 
-	// device, step and azimuth are those of the last scan, none yet at nil: degrees from column to
+	// device, mode, step and azimuth are those of the last scan, none yet at nil: degrees from column to
 	// column, and of the column that comes next.
 	device        *device
+	mode          byte
+	returns       int // of a firing, by the mode: a block for each
 	step, azimuth float64
 	next          simtime.Stamp // when that column is due
 	column        time.Duration // from column to column
@@ -68,21 +73,23 @@ func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
 	if e.filled > 0 {
 		dst.before = 1
 	}
-	if e.filled > 0 && (e.device != s.device || time.Duration(m.Stamp-e.next).Abs() > e.column) {
+	if e.filled > 0 && (e.device != s.device || e.mode != s.mode || time.Duration(m.Stamp-e.next).Abs() > e.column) {
 		e.flush(dst) // a scan was lost in between
 	}
 	e.device, e.step, e.column = s.device, s.step, s.period/time.Duration(m.Columns)
+	e.mode, e.returns = s.mode, m.Returns.Points()
 	points, rings := m.Points, uint32(m.Rings)
 	for column := range m.Columns {
 		at := m.Stamp + simtime.Stamp(int64(column)*int64(s.period)/int64(m.Columns))
 		e.begin(at, s.start+float64(column)*s.step)
-		n := 0
-		for ; n < len(points) && points[n].Ray/rings == uint32(column); n++ {
-			if n == 0 || points[n].Ray != points[n-1].Ray { // of several returns the first, which is the strongest
-				e.record(&points[n], m.UnitIntensity)
+		for len(points) > 0 && points[0].Ray/rings == uint32(column) {
+			n := 1
+			for n < len(points) && points[n].Ray == points[0].Ray {
+				n++
 			}
+			e.firing(points[:n], m.UnitIntensity)
+			points = points[n:]
 		}
-		points = points[n:]
 		e.end(dst)
 	}
 	e.next, e.azimuth = m.Stamp+simtime.Stamp(s.period), s.start+360
@@ -119,23 +126,61 @@ func (e *encoder) begin(at simtime.Stamp, azimuth float64) {
 	hundredths := uint16(((int64(math.Floor(azimuth*100+0.5)) % 36000) + 36000) % 36000)
 	for first, bank := e.filled*rings, 0; bank < rings; bank += blockRecords {
 		if record := first + bank; record%blockRecords == 0 {
-			head := e.packet[record/blockRecords*blockBytes:]
-			head[0], head[1] = 0xFF, 0xEE-0x11*byte(bank/blockRecords)
-			binary.LittleEndian.PutUint16(head[2:], hundredths)
+			for k := range e.returns {
+				head := e.packet[(record/blockRecords*e.returns+k)*blockBytes:]
+				head[0], head[1] = 0xFF, 0xEE-0x11*byte(bank/blockRecords)
+				binary.LittleEndian.PutUint16(head[2:], hundredths)
+			}
 		}
+	}
+	for block := e.device.columns(e.returns) * rings * e.returns / blockRecords; block < blocks; block++ { // none of a firing's
+		binary.LittleEndian.PutUint16(e.packet[block*blockBytes+2:], hundredths)
 	}
 }
 
-// record writes a return of the column that was begun.
-func (e *encoder) record(p *sample.Point, unit bool) {
-	units := math.Round(float64(p.Distance) / e.device.unitM)
-	if p.Return == sample.ReturnUnknown || !(units >= 1 && units <= math.MaxUint16) {
+// firing writes what a firing of the column that was begun returned. The points are its echoes, the strongest first. Of two, the farther is the
+// last, and has the first block of a pair. The second block has the strongest, or the second strongest where the last
+// is the strongest. A firing with one echo has it in both.
+func (e *encoder) firing(points []sample.Point, unit bool) {
+	var last, other *sample.Point
+	for i := range min(len(points), e.returns) {
+		switch p := &points[i]; {
+		case p.Return == sample.ReturnUnknown || e.units(p) == 0:
+		case last == nil:
+			last, other = p, p
+		default:
+			other = p
+		}
+	}
+	if last == nil {
 		return
 	}
+	if e.returns == 1 {
+		e.record(0, last, unit)
+		return
+	}
+	if other.Distance > last.Distance {
+		last, other = other, last
+	}
+	e.record(0, last, unit)
+	e.record(1, other, unit)
+}
+
+// units returns a point's distance as packets have it, 0 for one that they can't have.
+func (e *encoder) units(p *sample.Point) uint16 {
+	units := math.Round(float64(p.Distance) / e.device.unitM)
+	if !(units >= 1 && units <= math.MaxUint16) {
+		return 0
+	}
+	return uint16(units)
+}
+
+// record writes an echo into one of the blocks of its firing.
+func (e *encoder) record(block int, p *sample.Point, unit bool) {
 	rings := len(e.device.elevations)
 	n := e.filled*rings + int(p.Ray)%rings
-	out := e.packet[n/blockRecords*blockBytes+headBytes+n%blockRecords*recordBytes:]
-	binary.LittleEndian.PutUint16(out, uint16(units))
+	out := e.packet[(n/blockRecords*e.returns+block)*blockBytes+headBytes+n%blockRecords*recordBytes:]
+	binary.LittleEndian.PutUint16(out, e.units(p))
 	intensity := float64(p.Intensity)
 	if unit {
 		intensity *= 255
@@ -145,11 +190,11 @@ func (e *encoder) record(p *sample.Point, unit bool) {
 
 // end ends the column, and the packet where that is its last.
 func (e *encoder) end(dst *packets) {
-	if e.filled++; e.filled < e.device.columns() {
+	if e.filled++; e.filled < e.device.columns(e.returns) {
 		return
 	}
 	binary.LittleEndian.PutUint32(e.packet[stampAt:], pastHour(e.stamp))
-	e.packet[modeAt], e.packet[productAt] = strongest, e.device.product
+	e.packet[modeAt], e.packet[productAt] = e.mode, e.device.product
 	dst.data = append(dst.data, e.packet[:]...)
 	dst.stamps = append(dst.stamps, e.stamp)
 	e.filled = 0
@@ -167,6 +212,7 @@ func microseconds(at simtime.Stamp) int64 { return (int64(at) + 500) / 1000 }
 // turn is what a scan says of the device's turn.
 type turn struct {
 	device      *device
+	mode        byte
 	start, step float64 // azimuth of the first column, and from column to column: degrees
 	period      time.Duration
 }
@@ -175,6 +221,9 @@ type turn struct {
 func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
 	if t.device, err = deviceOf(m.Rings); err != nil {
 		return t, err
+	}
+	if t.mode = modes[m.Returns]; t.mode == 0 {
+		return t, fmt.Errorf("%w: a %s reports no %s return: set returns: strongest, last or dual", bridges.ErrConvert, t.device.name, m.Returns)
 	}
 	if most := slowestColumns; m.Columns < 1 || m.Columns > most {
 		return t, fmt.Errorf("%w: a scan of %d columns: a %s has %d at most", bridges.ErrConvert, m.Columns, t.device.name, most)

@@ -113,6 +113,79 @@ func TestBytesOfAPacket(t *testing.T) {
 	assert.Len(t, b, 600*1206)
 }
 
+// TestBytesOfADualPacket: a block of last returns and one of the strongest, of the same lasers, each byte of a packet.
+func TestBytesOfADualPacket(t *testing.T) {
+	const period = 100 * time.Millisecond
+	type block struct {
+		flag    byte
+		azimuth uint16 // hundredths
+		records map[int][2]int
+	}
+	point := func(ray int, distance, intensity float32) sample.Point {
+		return sample.Point{Ray: uint32(ray), Distance: distance, Intensity: intensity, Return: sample.ReturnStrongest}
+	}
+	for product, want := range map[byte][12]block{
+		// Records 16 to 31 are the second column's.
+		0x22: {
+			{0xEE, 1230, map[int][2]int{0: {10000, 30}, 19: {20000, 90}, 2: {3500, 50}, 4: {2500, 40}}},
+			{0xEE, 1230, map[int][2]int{0: {5000, 80}, 19: {7500, 20}, 2: {3500, 50}, 4: {2500, 40}}},
+			{0xEE, 1270, nil}, {0xEE, 1270, nil}, {0xEE, 1310, nil}, {0xEE, 1310, nil}, {0xEE, 1350, nil}, {0xEE, 1350, nil},
+			{0xEE, 1390, nil}, {0xEE, 1390, nil}, {0xEE, 1430, nil}, {0xEE, 1430, nil},
+		},
+		0x28: {
+			{0xEE, 1230, map[int][2]int{0: {5000, 30}, 2: {1750, 50}, 4: {50000, 7}}},
+			{0xEE, 1230, map[int][2]int{0: {2500, 80}, 2: {1750, 50}, 4: {1250, 40}}},
+			{0xEE, 1250, map[int][2]int{3: {10000, 90}}}, {0xEE, 1250, map[int][2]int{3: {3750, 20}}},
+			{0xEE, 1270, nil}, {0xEE, 1270, nil}, {0xEE, 1290, nil}, {0xEE, 1290, nil},
+			{0xEE, 1310, nil}, {0xEE, 1310, nil}, {0xEE, 1330, nil}, {0xEE, 1330, nil},
+		},
+		0xA1: {
+			{0xEE, 1230, map[int][2]int{0: {5000, 30}, 2: {1750, 50}, 4: {50000, 7}}},
+			{0xEE, 1230, map[int][2]int{0: {2500, 80}, 2: {1750, 50}, 4: {1250, 40}}},
+			{0xDD, 1230, nil}, {0xDD, 1230, nil}, {0xCC, 1230, nil}, {0xCC, 1230, nil},
+			{0xBB, 1230, map[int][2]int{31: {5000, 3}}}, {0xBB, 1230, map[int][2]int{31: {4990, 200}}},
+			{0, 1230, nil}, {0, 1230, nil}, {0, 1230, nil}, {0, 1230, nil}, // empty, except for an azimuth to cut turns by
+		},
+	} {
+		m := models(t)[product]
+		rings := len(m.lasers)
+		scan := m.scanOf(sample.Header{Stamp: simtime.Stamp(42 * time.Second)}, 1800, period, 0, func(int, int) float64 { return 0 })
+		first := []sample.Point{
+			point(0, 10, 80), point(0, 20, 30), // the last is weaker
+			point(2, 7, 50),                   // one echo alone
+			point(4, 5, 40), point(4, 200, 7), // the last is too far for a VLP-16
+		}
+		if product == 0xA1 {
+			first = append(first, point(127, 19.96, 200), point(127, 20, 3))
+		}
+		first = append(first, point(rings+3, 40, 90), point(rings+3, 15, 20)) // the last is the strongest
+		for i := range first {
+			l := m.lasers[int(first[i].Ray)%rings]
+			azimuth := -(12.3 + 0.2*float64(int(first[i].Ray)/rings) + l.azimuth) * math.Pi / 180
+			first[i].Azimuth, first[i].Elevation = float32(azimuth), float32(l.elevation*math.Pi/180)
+		}
+		scan.Returns, scan.Points = sample.DualReturns, first
+		var bytes []byte
+		for _, b := range want {
+			flag := byte(0xFF)
+			if b.flag == 0 {
+				flag = 0
+			}
+			bytes = append(bytes, flag, b.flag, byte(b.azimuth), byte(b.azimuth>>8))
+			for record := range 32 {
+				r := b.records[record]
+				bytes = append(bytes, byte(r[0]), byte(r[0]>>8), byte(r[1]))
+			}
+		}
+		bytes = append(binary.LittleEndian.AppendUint32(bytes, 42_000_000), 0x39, product)
+		var e encoder
+		var made packets
+		require.NoError(t, e.scan(&made, scan))
+		assert.Equal(t, bytes, made.data[:1206], m.preset)
+		assert.Len(t, made.stamps, map[byte]int{0x22: 150, 0x28: 300, 0xA1: 1800}[product], m.preset)
+	}
+}
+
 // countNonZero counts the records with a distance in a packet's blocks.
 func countNonZero(b []byte) (n int) {
 	for block := range len(b) / 100 {
@@ -123,6 +196,67 @@ func countNonZero(b []byte) (n int) {
 		}
 	}
 	return n
+}
+
+// TestDualScansComeBack: the reader finds both returns of each firing, and a firing's one return twice, within half a unit. Stamps are those
+// of a packet's first column.
+func TestDualScansComeBack(t *testing.T) {
+	list := models(t)
+	for product, m := range list {
+		const columns, period = 1800, 100 * time.Millisecond
+		scan := m.dualOf(m.scanOf(stamped(0, period), columns, period, 30, rough(m, 7)))
+		want := m.pairs(scan)
+		var e encoder
+		var made packets
+		require.NoError(t, e.scan(&made, scan))
+		perPacket := map[byte]int{0x22: 12, 0x28: 6, 0xA1: 1}[product]
+		require.Len(t, made.stamps, columns/perPacket, "none is left over")
+		for packet, stamp := range made.stamps {
+			require.EqualValues(t, int64(packet*perPacket)*int64(period)/columns, stamp)
+			_, readings := readPacket(t, list, made.data[1206*packet:][:1206])
+			for _, r := range readings {
+				ray := uint32((packet*perPacket+r.column)*len(m.lasers) + r.laser)
+				p := want[ray].other
+				if r.last {
+					p = want[ray].last
+				}
+				if p == nil {
+					require.Zero(t, r.distance, "ray %d", ray)
+				} else if math.Abs(float64(p.Distance)-r.distance) > m.unit/2+1e-5 || p.Intensity != float32(r.intensity) {
+					require.Fail(t, "another return", "%+v of %+v", r, *p)
+				}
+			}
+		}
+	}
+}
+
+// TestReturnModes: single returns have their mode's byte and the bytes of any other scan; a mode that comes later begins a packet, and one that no
+// Velodyne has is refused.
+func TestReturnModes(t *testing.T) {
+	list := models(t)
+	m := list[0x22]
+	const columns, period = 900, 50 * time.Millisecond // 37.5 packets
+	scan := func(seq int, mode sample.ReturnMode) *sample.PointCloud {
+		c := m.scanOf(stamped(seq, period), columns, period, 0, func(int, int) float64 { return 5 })
+		c.Returns = mode
+		return c
+	}
+	var e encoder
+	var made packets
+	for seq, mode := range []sample.ReturnMode{"", sample.LastReturn, sample.DualReturns, sample.StrongestReturn} {
+		require.NoError(t, e.scan(&made, scan(seq, mode)))
+	}
+	var bytes []byte
+	for packet := range made.stamps {
+		bytes = append(bytes, made.data[1206*packet+1204])
+	}
+	assert.Equal(t, slices.Concat(slices.Repeat([]byte{0x37}, 38), slices.Repeat([]byte{0x38}, 38), slices.Repeat([]byte{0x39}, 75), slices.Repeat([]byte{0x37}, 37)), bytes)
+	assert.Equal(t, made.data[:1200], made.data[38*1206:][:1200], "except for the stamp and the mode")
+	for _, mode := range []sample.ReturnMode{sample.FirstReturn, sample.TripleReturns} {
+		err := e.scan(&made, scan(9, mode))
+		require.ErrorIs(t, err, bridges.ErrConvert)
+		require.ErrorContains(t, err, "no "+string(mode)+" return: set returns: strongest, last or dual")
+	}
 }
 
 // TestScansWithoutAllPoints: packets are the same whether misses are published or not, and a scan
@@ -306,10 +440,11 @@ func TestScansOfNoDevice(t *testing.T) {
 // FuzzScan: no cloud stops the bridge, and what it writes can be read.
 func FuzzScan(f *testing.F) {
 	list := models(f)
-	f.Add(byte(0x22), 1800, int64(0), uint64(1), uint32(0), uint32(0), float32(5), float32(0), float32(0))
-	f.Add(byte(0xA1), 900, int64(time.Hour), uint64(9), uint32(7), uint32(900), float32(-1), float32(math.NaN()), float32(9))
-	f.Add(byte(0x28), 3600, int64(math.MinInt64), uint64(math.MaxUint64), uint32(math.MaxUint32), uint32(1), float32(math.Inf(1)), float32(1), float32(1))
-	f.Fuzz(func(t *testing.T, product byte, columns int, stamp int64, seq uint64, ray, ns uint32, distance, azimuth, intensity float32) {
+	f.Add(byte(0x22), byte(0), 1800, int64(0), uint64(1), uint32(0), uint32(0), float32(5), float32(0), float32(0))
+	f.Add(byte(0xA1), byte(3), 900, int64(time.Hour), uint64(9), uint32(7), uint32(900), float32(-1), float32(math.NaN()), float32(9))
+	f.Add(byte(0x28), byte(3), 3600, int64(math.MinInt64), uint64(math.MaxUint64), uint32(math.MaxUint32), uint32(1), float32(math.Inf(1)), float32(1), float32(1))
+	modes := sample.ReturnMode("").Values()
+	f.Fuzz(func(t *testing.T, product, mode byte, columns int, stamp int64, seq uint64, ray, ns uint32, distance, azimuth, intensity float32) {
 		m := list[product]
 		if m == nil {
 			m = list[0x22]
@@ -325,7 +460,7 @@ func FuzzScan(f *testing.F) {
 		require.NoError(t, e.scan(&made, first))
 		second := *first
 		second.Header = sample.Header{Stamp: simtime.Stamp(stamp), Seq: seq}
-		second.Columns = columns
+		second.Columns, second.Returns = columns, sample.ReturnMode(modes[int(mode)%len(modes)])
 		second.Points = append(slices.Clone(first.Points), sample.Point{
 			Ray: ray, TimeNs: ns, Distance: distance, Azimuth: azimuth, Intensity: intensity, Return: sample.ReturnStrongest,
 			Elevation: float32(m.lasers[int(ray)%len(m.lasers)].elevation * math.Pi / 180),

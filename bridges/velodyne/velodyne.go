@@ -11,12 +11,12 @@
 // # Packets
 //
 // A data packet has 1206 bytes, little endian: 12 blocks of 100 bytes, the time of its first firing in
-// microseconds past the hour (u32), the return mode (0x37, strongest) and the product (0x22, 0x28,
+// microseconds past the hour (u32), the return mode (0x37 strongest, 0x38 last, 0x39 dual) and the product (0x22, 0x28,
 // 0xA1). A block has a flag, the azimuth in hundredths of a degree, clockwise from ahead, and 32
 // records of distance (u16) and intensity (u8). Distances are in units of 2 mm (VLP-16) or 4 mm. A miss
 // has 0, and so has what is beyond 65,535 units.
 //
-//	          blocks                          columns a packet
+//	          blocks                          columns a packet, single
 //	VLP-16    FF EE, two columns each         24
 //	VLP-32C   FF EE, a column each            12
 //	VLS-128   FF EE, FF DD, FF CC, FF BB:     3
@@ -38,8 +38,10 @@
 //
 // # Dual returns
 //
-// Packets have one return of each firing, the strongest. Lidars have no second one yet, so the format for
-// two returns (0x39) is missing.
+// With sample.DualReturns blocks come in pairs of the same lasers and one azimuth: the first has last returns, the
+// second the strongest, or the second strongest where the last is the strongest. A firing with one return has it in both.
+// A VLP-16's packet then has 12 columns, a VLP-32C's 6, and a VLS-128's one, whose last four blocks are empty. Scans of
+// first and of triple returns are bridges.ErrConvert: no device makes them.
 package velodyne
 
 import (

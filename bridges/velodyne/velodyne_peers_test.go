@@ -26,13 +26,22 @@ import (
 // and each point of a scan: the distance within half a unit, and the place within what its
 // calibration and its azimuths allow.
 func TestFoxgloveReadsIt(t *testing.T) {
-	for product, m := range models(t) {
-		t.Run(m.preset, func(t *testing.T) {
+	for _, c := range []struct {
+		product byte
+		dual    bool
+	}{{0x22, false}, {0x28, false}, {0xA1, false}, {0x22, true}, {0x28, true}, {0xA1, true}} {
+		product, m := c.product, models(t)[c.product]
+		t.Run(fmt.Sprintf("%s, dual %v", m.preset, c.dual), func(t *testing.T) {
 			const period = 100 * time.Millisecond
 			dir := t.TempDir()
 			b, publish := open(t, "drive.pcap", dir, "roof")
 			require.NoError(t, b.Connect(t.Context()))
 			scan := m.scanOf(stamped(0, period), 1800, period, 17, rough(m, 5))
+			want, columns := m.near(scan.Points), m.perPacket
+			if c.dual {
+				scan, columns = m.dualOf(scan), map[byte]int{0x22: 12, 0x28: 6, 0xA1: 1}[product]
+				want = m.inBlocks(scan)
+			}
 			require.NoError(t, publish["roof"](t.Context(), scan))
 			require.NoError(t, b.Close(t.Context()))
 
@@ -44,7 +53,8 @@ func TestFoxgloveReadsIt(t *testing.T) {
 			out := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/points.mjs", path)).Wait(t)
 			require.NoError(t, json.Unmarshal([]byte(strings.TrimSpace(out)), &said), out)
 			assert.Equal(t, map[byte]string{0x22: "VLP16", 0x28: "VLP32C", 0xA1: "VLS128"}[product], said.Model)
-			assert.Equal(t, 1800/m.perPacket, said.Packets)
+			assert.Equal(t, 1800/columns, said.Packets)
+			require.Equal(t, len(want), said.Points)
 
 			data, err := os.ReadFile(path + ".points")
 			require.NoError(t, err)
@@ -56,22 +66,52 @@ func TestFoxgloveReadsIt(t *testing.T) {
 			if product == 0x22 {
 				slack += 0.2
 			}
-			n := 0
-			for i := range scan.Points {
-				p := &scan.Points[i]
-				if p.Distance > float32(m.unit*65535.5) {
-					continue
-				}
-				got := points[n]
-				n++
-				apart := math.Hypot(math.Hypot(got[0]-float64(p.X), got[1]-float64(p.Y)), got[2]-float64(p.Z))
+			for n, p := range want {
+				got, at := points[n], m.place(p)
+				apart := math.Hypot(math.Hypot(got[0]-at[0], got[1]-at[1]), got[2]-at[2])
 				if math.Abs(got[3]-float64(p.Distance)) > m.unit/2+1e-5 || apart > m.unit/2+got[3]*slack*math.Pi/180+math.Abs(m.lasers[int(p.Ray)%len(m.lasers)].height)+1e-3 {
 					require.Fail(t, "another point", "%v of laser %d: %+v, %v m apart", got, int(p.Ray)%len(m.lasers), *p, apart)
 				}
 			}
-			assert.Equal(t, n, said.Points)
 		})
 	}
+}
+
+// near are the points that packets have.
+func (m *model) near(points []sample.Point) (near []*sample.Point) {
+	for i := range points {
+		if points[i].Distance <= float32(m.unit*65535.5) {
+			near = append(near, &points[i])
+		}
+	}
+	return near
+}
+
+// place is where a point is, by its direction and distance: that of a weaker echo isn't its X, Y and Z.
+func (m *model) place(p *sample.Point) [3]float64 {
+	sin, cos := math.Sincos(float64(p.Azimuth))
+	up, along := math.Sincos(float64(p.Elevation))
+	d := float64(p.Distance)
+	return [3]float64{d * along * cos, d * along * sin, m.lasers[int(p.Ray)%len(m.lasers)].height + d*up}
+}
+
+// inBlocks are the points of a dual scan in the order of the packets' blocks of 32 records: last returns, then the others.
+func (m *model) inBlocks(scan *sample.PointCloud) (list []*sample.Point) {
+	pairs := m.pairs(scan)
+	for first := 0; first < 1800*len(m.lasers); first += 32 {
+		for _, last := range []bool{true, false} {
+			for ray := range uint32(32) {
+				q, ok := pairs[uint32(first)+ray]
+				switch {
+				case ok && last:
+					list = append(list, q.last)
+				case ok:
+					list = append(list, q.other)
+				}
+			}
+		}
+	}
+	return list
 }
 
 // grabber returns the program testdata/peers/vlp_grabber.cpp, built with Debian's PCL once for each text of it.
@@ -103,34 +143,52 @@ func grabber(t *testing.T) string {
 func TestPCLReadsIt(t *testing.T) {
 	m := models(t)[0x22]
 	const period = 100 * time.Millisecond
-	dir := t.TempDir()
-	b, publish := open(t, "drive.pcap", dir, "roof")
-	require.NoError(t, b.Connect(t.Context()))
-	var points []sample.Point
-	for seq := range 3 {
-		scan := m.scanOf(stamped(seq, period), 1800, period, 0, rough(m, uint64(seq)))
-		require.NoError(t, publish["roof"](t.Context(), scan))
-		for i := range scan.Points {
-			if scan.Points[i].Distance <= float32(m.unit*65535.5) {
-				points = append(points, scan.Points[i])
+	for _, dual := range []bool{false, true} {
+		dir := t.TempDir()
+		b, publish := open(t, "drive.pcap", dir, "roof")
+		require.NoError(t, b.Connect(t.Context()))
+		var points []*sample.Point
+		for seq := range 3 {
+			scan := m.scanOf(stamped(seq, period), 1800, period, 0, rough(m, uint64(seq)))
+			list := m.near(scan.Points)
+			if dual {
+				scan = m.dualOf(scan)
+				list = m.inPairs(scan)
+			}
+			require.NoError(t, publish["roof"](t.Context(), scan))
+			points = append(points, list...)
+		}
+		require.NoError(t, b.Close(t.Context()))
+		out := filepath.Join(dir, "points")
+		sweeps := bridgetest.StartProcess(t, bridgetest.Command{Name: grabber(t), Args: []string{filepath.Join(dir, "drive.pcap"), out}}).Wait(t)
+		assert.Equal(t, "2", strings.TrimSpace(sweeps), "whole ones")
+		data, err := os.ReadFile(out)
+		require.NoError(t, err)
+		got := make([][4]float32, len(data)/16)
+		require.NoError(t, binary.Read(bytes.NewReader(data), binary.LittleEndian, got))
+		require.Greater(t, len(got), len(points)/2)
+		require.LessOrEqual(t, len(got), len(points))
+		for i, q := range got {
+			p := points[i]
+			at := m.place(p)
+			apart := math.Hypot(math.Hypot(float64(q[1])-at[0], float64(-q[0])-at[1]), float64(q[2])-at[2])
+			if apart > m.unit/2+float64(p.Distance)*1e-3*math.Pi/180+math.Abs(m.lasers[p.Ring].height)+1e-3 || q[3] != p.Intensity {
+				require.Fail(t, "another point", "%v: %+v, %v m apart", q, *p, apart)
 			}
 		}
 	}
-	require.NoError(t, b.Close(t.Context()))
-	out := filepath.Join(dir, "points")
-	sweeps := bridgetest.StartProcess(t, bridgetest.Command{Name: grabber(t), Args: []string{filepath.Join(dir, "drive.pcap"), out}}).Wait(t)
-	assert.Equal(t, "2", strings.TrimSpace(sweeps), "whole ones")
-	data, err := os.ReadFile(out)
-	require.NoError(t, err)
-	got := make([][4]float32, len(data)/16)
-	require.NoError(t, binary.Read(bytes.NewReader(data), binary.LittleEndian, got))
-	require.Greater(t, len(got), len(points)/2)
-	require.LessOrEqual(t, len(got), len(points))
-	for i, q := range got {
-		p := &points[i]
-		apart := math.Hypot(math.Hypot(float64(q[1]-p.X), float64(-q[0]-p.Y)), float64(q[2]-p.Z))
-		if apart > m.unit/2+float64(p.Distance)*1e-3*math.Pi/180+math.Abs(m.lasers[p.Ring].height)+1e-3 || q[3] != p.Intensity {
-			require.Fail(t, "another point", "%v: %+v, %v m apart", q, *p, apart)
+}
+
+// inPairs are the points of a dual scan in the order in which PCL tells them: the last return of a firing, and the other one if it is another.
+func (m *model) inPairs(scan *sample.PointCloud) (list []*sample.Point) {
+	pairs := m.pairs(scan)
+	for ray := range uint32(1800 * len(m.lasers)) {
+		if q, ok := pairs[ray]; ok {
+			list = append(list, q.last)
+			if q.other != q.last {
+				list = append(list, q.other)
+			}
 		}
 	}
+	return list
 }
