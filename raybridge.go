@@ -151,13 +151,13 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 			return nil, &ConfigError{"sensors", err}
 		}
 	}
-	own.Defaults = defaults(run, own.Bridges)
+	own.Defaults, own.Wants = defaults(run, own.Bridges), Wants(run, own.Bridges)
 	p, err := pipeline.New(ctx, own)
 	if err != nil {
 		return nil, err
 	}
 	s := &Sim{p}
-	if err := s.connect(ctx, run, own.Bridges); err != nil {
+	if err := s.connect(ctx, run); err != nil {
 		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -195,19 +195,15 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 }
 
 // connect adds the sensors and bridges of a run.
-func (s *Sim) connect(ctx context.Context, run *config.Config, registry *bridges.Registry) error {
+func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 	if _, err := s.AddRig(&rig.Rig{Sensors: run.Sensors}); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run))); err != nil {
-		return &ConfigError{"sensors", err}
-	}
-	without, err := s.addWanted(run, registry)
-	if err != nil {
+	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run)), s.AddWanted()); err != nil {
 		return &ConfigError{"sensors", err}
 	}
 	for _, b := range run.Bridges {
-		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}, Without: without(infoOf(registry, b.Type))}
+		c := carry.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: map[string]flow.QoS{}}
 		for _, q := range b.QoS {
 			c.QoS[q.Topic] = q.QoS()
 		}

@@ -4,18 +4,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
-	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func TestStreamsGetTheSnapshot(t *testing.T) {
@@ -28,14 +29,16 @@ func TestStreamsGetTheSnapshot(t *testing.T) {
 
 // TestWanted: a sensor that several bridges want is added once, and none that the rig has.
 func TestWanted(t *testing.T) {
-	run := config.Default()
-	run.Bridges = []config.Bridge{{Type: "mcap"}, {Type: "no such bridge"}}
-	assert.Empty(t, raybridge.Wanted(run, bridgesall.Registry()))
-	run.Bridges = append(run.Bridges, config.Bridge{Type: "carla"}, config.Bridge{Type: "stream"})
-	wanted := raybridge.Wanted(run, bridgesall.Registry())
-	assert.Equal(t, []sensors.Config{{ID: "sensor.other.snapshot", Name: "snapshot", Frame: "base_link", Topic: "/snapshot"}}, wanted)
-	run.Sensors = wanted
-	assert.Empty(t, raybridge.Wanted(run, bridgesall.Registry()))
+	t.Parallel()
+	two := `bridges: [{type: stream, connection: "127.0.0.1:0"}, {type: carla, connection: "127.0.0.1:0"}]`
+	s := opened(t, two, raybridge.Config{})
+	if all := s.SensorsOf("sensor.other.snapshot"); assert.Len(t, all, 1) {
+		assert.Equal(t, []string{"/snapshot"}, all[0].Topics())
+	}
+	s = opened(t, two+"\nsensors: [{id: sensor.other.snapshot, name: own, topic: /own}]", raybridge.Config{})
+	if all := s.SensorsOf("sensor.other.snapshot"); assert.Len(t, all, 1) {
+		assert.Equal(t, "own", all[0].Name())
+	}
 }
 
 // TestOthersGetTheSnapshotThatTheRigNames: a recording beside a stream has what it would have
@@ -103,4 +106,36 @@ func TestWantedBeside(t *testing.T) {
 		return data
 	}
 	assert.Equal(t, record(""), record(`, {type: asking, connection: all}`))
+}
+
+// TestWantedComesAndGoesWithTheOther: a sensor that is added during a run has those beside it that bridges want, a reset takes
+// them away, and one that ends takes its own along.
+func TestWantedComesAndGoesWithTheOther(t *testing.T) {
+	t.Parallel()
+	own := asking{logging.Factory{}}
+	s := opened(t, mounted+"bridges: [{type: asking, connection: all}]", raybridge.Config{OutDir: t.TempDir(), Bridges: []bridges.Factory{own}})
+	names := func() (list []string) {
+		for _, other := range s.Sensors() {
+			list = append(list, other.Name())
+		}
+		return list
+	}
+	require.NoError(t, s.Step(t.Context(), 10))
+	before := names()
+	_, err := s.AddSensor(sensors.Config{ID: "sensor.camera.rgb", Name: "left", Rate: simtime.Hz(10)})
+	require.NoError(t, err)
+	require.NoError(t, s.Step(t.Context(), 10))
+	assert.Subset(t, names(), []string{"left", "left.boxes", "left.ids"})
+	rear, err := s.Sensor("rear")
+	require.NoError(t, err)
+	require.NoError(t, rear.Destroy())
+	require.NoError(t, rear.Wait(t.Context()))
+	require.Eventually(t, func() bool {
+		return !slices.ContainsFunc(names(), func(n string) bool { return strings.HasPrefix(n, "rear") })
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, s.Step(t.Context(), 10))
+	_, err = s.Reset(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Equal(t, before, names())
+	require.NoError(t, s.Step(t.Context(), 30))
 }

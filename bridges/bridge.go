@@ -48,7 +48,9 @@ type Source struct {
 	Owner uint32
 	// Rate is how often it fires; zero for one that fires each frame.
 	Rate simtime.Rate
-	// Beside is the name of the sensor that it was added beside because a bridge wants it (Want.Beside), and "" for all others.
+	// Wanted says that it was added because a bridge wants it (Want): only the bridges that want its type carry the topic.
+	Wanted bool
+	// Beside is the name of the sensor that it was added beside (Want.Beside), and "" for all others.
 	Beside string
 	// Attribute returns an attribute's value, or its default, and false where the type has none of that name. Any goroutine may
 	// call it.

@@ -73,6 +73,9 @@ type Config struct {
 	// Defaults are what attributes have that a sensor leaves out: those of the bridges that the
 	// run will have (bridges.Info).
 	Defaults []bridges.Default
+	// Wants are the sensors that those bridges want (bridges.Info). What is wanted beside another sensor comes and goes with
+	// it; AddWanted adds the others.
+	Wants []bridges.Want
 
 	// OutDir is where bridges put files with relative names.
 	OutDir string

@@ -114,7 +114,7 @@ func (p *Pipeline) build(ctx context.Context) error {
 func (p *Pipeline) join() {
 	c := &p.config
 	p.roster = &roster{
-		registry: c.Sensors, defaults: c.Defaults, scenery: p.scenery, bridges: p.bridges,
+		registry: c.Sensors, defaults: c.Defaults, wants: c.Wants, scenery: p.scenery, bridges: p.bridges,
 		env: sensors.Env{
 			GL: p.gl, Geometry: p.geometry, Resident: p.resident, History: p.scenery.history, Scene: c.Scene, Map: c.Scene.Map,
 			DeviceTimeout: c.DeviceTimeout, Log: p.log,

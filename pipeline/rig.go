@@ -21,16 +21,16 @@ func CheckRig(r *rig.Rig, registry *sensors.Registry) (topics []string, err erro
 	return slices.Concat(bySensor...), err
 }
 
-// CheckRun is CheckRig of the rig of a run, which adds what publishes its frames, and what AddOnce is to add. Their
+// CheckRun is CheckRig of the rig of a run, which adds what publishes its frames, and what its bridges want. Their
 // topics come first, and no sensor of the rig may have one of them.
-func CheckRun(r *rig.Rig, registry *sensors.Registry, once []sensors.Config) (topics []string, err error) {
+func CheckRun(r *rig.Rig, registry *sensors.Registry, wants []bridges.Want) (topics []string, err error) {
 	var whole rig.Rig
-	for _, c := range append([]sensors.Config{transforms}, once...) {
+	for _, c := range append([]sensors.Config{transforms}, wanted(wants)...) {
 		if joins(&c, r.Sensors, func(s sensors.Config) (id, name string) { return s.ID, s.Name }) {
 			whole.Sensors = append(whole.Sensors, c)
 		}
 	}
-	whole.Sensors = append(whole.Sensors, r.Sensors...)
+	whole.Sensors = slices.Concat(whole.Sensors, companions(r.Sensors, r.Sensors, registry, wants), r.Sensors)
 	return CheckRig(&whole, registry)
 }
 
@@ -130,13 +130,12 @@ const (
 	snapshotID  = "sensor.other.snapshot"
 )
 
-// joins reports whether a sensor that a run adds comes beside others: not where one has its type, unless it is wanted beside
-// another. Its name gives way to theirs.
+// joins reports whether a sensor that a run adds comes beside others: not where one has its type. Its name gives way to theirs.
 func joins[T any](c *sensors.Config, others []T, is func(T) (id, name string)) bool {
 	named := map[string]bool{}
 	for _, other := range others {
 		id, name := is(other)
-		if named[name] = true; id == c.ID && c.Beside == "" {
+		if named[name] = true; id == c.ID {
 			return false
 		}
 	}

@@ -29,6 +29,7 @@ import (
 type roster struct {
 	registry *sensors.Registry
 	defaults []bridges.Default // see Config
+	wants    []bridges.Want    // see Config
 	env      sensors.Env       // of all sensors; join adds what is a sensor's own
 	vehicle  *scene.Driven     // that sensors on the ego may steer, nil for another ego
 	scenery  *scenery
@@ -216,6 +217,7 @@ func (r *roster) addMembers(entries []sensors.Config, attachTo uint32) (added []
 		return nil, false, ErrClosed
 	}
 	before := len(r.rig.Sensors)
+	entries = append(slices.Clip(entries), companions(entries, slices.Concat(entries, r.rig.Sensors), r.registry, r.wants)...)
 	r.rig.Sensors = append(r.rig.Sensors, withDefaults(entries, r.registry, r.defaults)...)
 	if added, err = r.resolve(before, attachTo); err != nil {
 		r.rig.Sensors = r.rig.Sensors[:before]
@@ -392,6 +394,11 @@ func (r *roster) destroy(s *Sensor) error {
 	if on := r.mountedOn(s); len(on) > 0 {
 		return fmt.Errorf("destroy sensor %s: %w: %s", s.spec.Name, ErrMounted, strings.Join(on, ", "))
 	}
+	for _, other := range r.members {
+		if other.spec.Config.Beside == s.spec.Name && !other.users.Closing() {
+			r.endLater(other)
+		}
+	}
 	r.endLater(s)
 	return nil
 }
@@ -406,7 +413,7 @@ func (r *roster) mountedOn(s *Sensor) []string {
 	var names []string
 	for _, other := range r.members {
 		switch {
-		case other == s || other.users.Closing():
+		case other == s || other.users.Closing() || other.spec.Config.Beside == s.spec.Name:
 		case other.spec.BodyFrame() == frame:
 			return nil // the frame stays
 		case other.spec.ParentFrame == frame:

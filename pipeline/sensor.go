@@ -139,7 +139,8 @@ func (s *Sensor) openTopics() {
 	d := s.spec.Definition
 	s.topics.Sensor, s.topics.Type = s.spec.Name, d.ID
 	settings := s.spec.Settings
-	s.source = &bridges.Source{Mount: s.spec.Mount, Rate: s.Rate(), Beside: s.spec.Config.Beside, Attribute: func(name string) (any, bool) {
+	config := s.spec.Config
+	s.source = &bridges.Source{Mount: s.spec.Mount, Rate: s.Rate(), Wanted: config.Wanted, Beside: config.Beside, Attribute: func(name string) (any, bool) {
 		if d.Attribute(name) == nil {
 			return nil, false
 		}

@@ -70,7 +70,9 @@ type Config struct {
 	// that actor's own frame then. A Parent that is another sensor's frame has to be on the
 	// same actor, which need not be said again.
 	AttachTo uint32
-	// Beside is the name of the sensor that a bridge wants this one beside, "" for one that was asked for otherwise.
+	// Wanted says that a bridge wants the sensor, which no rig asked for: only the bridges that want its type carry its topics.
+	Wanted bool
+	// Beside is the name of the sensor that it is wanted beside, "" for all others.
 	Beside string
 	// NoFiles refuses attributes that name files, for sensors that come from elsewhere, such as over a network: they open none.
 	NoFiles bool

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -234,10 +235,17 @@ func (r *recording) begin(dir string) error {
 	if err != nil && slices.ContainsFunc(i.inputs, func(in *input) bool { return in.topic.Source != nil }) { // those of no sensor aren't a rig
 		return err
 	}
+	for _, s := range rig {
+		if lacks := r.incomplete(s, i.inputs); lacks != "" {
+			return fmt.Errorf("%w: camera %s comes without %s: a pipeline needs the bridge's wants (pipeline.Config.Wants)", ErrRig, s.Name, lacks)
+		}
+	}
 	use(i.inputs, rig)
 	journal := filepath.Join(dir, filepath.FromSlash(JournalFile))
 	former, err := OpenJournal(dir)
 	switch {
+	case err == nil && former.Head.Format == r.head.Format && former.empty():
+		err = r.start(journal) // of a run that ended before its first key frame
 	case err == nil && !r.options.Append:
 		return fmt.Errorf("%s: %w: it holds a data set: name another folder, or write on with append=true", dir, ErrOccupied)
 	case err == nil:
@@ -253,7 +261,21 @@ func (r *recording) begin(dir string) error {
 	r.writer = i.format.NewWriter(r.set, r.all)
 	r.sweeps, _ = r.writer.(SweepWriter)
 	r.changed = true
+	r.tellUnknown()
 	return nil
+}
+
+// tellUnknown logs the sensors of a map that the run hasn't got: their names may be wrong, or they come later.
+func (r *recording) tellUnknown() {
+	var unknown []string
+	for _, a := range r.assignments.Sensors {
+		if !slices.ContainsFunc(r.instance.inputs, func(in *input) bool { return in.of == a.Name }) {
+			unknown = append(unknown, a.Name)
+		}
+	}
+	if len(unknown) > 0 {
+		r.set.Log.Warn("the map of the data set names sensors that the run hasn't got", "set", r.set.Dir, "sensors", strings.Join(unknown, " "))
+	}
 }
 
 // vacant reports whether a folder isn't there or has nothing in it.

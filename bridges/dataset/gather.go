@@ -146,7 +146,7 @@ func (r *recording) restart() {
 	for _, in := range r.instance.inputs {
 		in.seen = false
 	}
-	r.scene, r.began, r.state, r.done = nil, false, nil, 0
+	r.scene, r.began, r.since, r.state, r.done = nil, false, 0, nil, 0
 }
 
 // drop forgets the key frames that wait.
@@ -164,6 +164,7 @@ func (r *recording) turn(now simtime.Stamp) {
 	if err != nil {
 		r.set.Log.Warn("the data set waits for sensors", "set", r.set.Dir, "error", err)
 	}
+	sensors = slices.DeleteFunc(sensors, func(s *Sensor) bool { return r.incomplete(s, r.instance.inputs) != "" })
 	r.sensors, r.required, r.reference, r.snapshots = sensors, make([][]*input, len(sensors)), nil, nil
 	for i, s := range sensors {
 		for _, in := range r.instance.inputs {

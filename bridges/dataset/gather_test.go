@@ -341,6 +341,14 @@ func TestFoldersOfSets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "0 500000000 0\n1 1000000000 0\n0 500000000 0\n1 1000000000 0\n", string(table))
 
+	dir = t.TempDir() // of a run that ended before its first key frame
+	r := begin(t, plain{frames: new([]dataset.Frame)}, dir, "")
+	require.NoError(t, r.bridge.Connect(t.Context()))
+	r.close()
+	require.FileExists(t, filepath.Join(dir, "set", filepath.FromSlash(dataset.JournalFile)))
+	require.NoError(t, once(""))
+	assert.ErrorIs(t, once(""), dataset.ErrOccupied)
+
 	dir = t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "set"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "set", "notes.txt"), nil, 0o666))

@@ -54,7 +54,7 @@ func newInput(topic *bridges.PublishedTopic) *input {
 	case source == nil || source.Owner != 0:
 	case source.Beside != "":
 		in.of = source.Beside
-		in.role = map[string]role{typeInstances: roleInstances, typeSemantics: roleSemantics, typeBoxes: roleBoxes}[topic.SensorType]
+		in.role = companions[topic.SensorType]
 		if in.role != roleBoxes && !image {
 			in.role = roleNone
 		}
@@ -69,6 +69,9 @@ func newInput(topic *bridges.PublishedTopic) *input {
 	}
 	return in
 }
+
+// companions are the roles of what a format wants beside cameras, by the sensors' types.
+var companions = map[string]role{typeInstances: roleInstances, typeSemantics: roleSemantics, typeBoxes: roleBoxes}
 
 // modalities are those of the roles that a sensor is known by.
 var modalities = map[role]Modality{roleImage: Camera, roleInfo: Camera, roleCloud: Lidar, roleRadar: Radar}
@@ -107,6 +110,26 @@ func (r *recording) rig(inputs []*input) ([]*Sensor, error) {
 		return nil, fmt.Errorf("%w: %s publishes no plain pictures: set its attribute publish_raw: true", ErrRig, taken[n].Name)
 	}
 	return taken, nil
+}
+
+// incomplete returns what a sensor lacks of what its part of a key frame consists of, "" for nothing. A camera's calibration and what is
+// wanted beside it come one by one.
+func (r *recording) incomplete(s *Sensor, inputs []*input) string {
+	has := func(as role) bool {
+		return slices.ContainsFunc(inputs, func(in *input) bool { return in.of == s.Name && in.role == as })
+	}
+	if s.Modality != Camera {
+		return ""
+	}
+	if !has(roleInfo) {
+		return "camera_info"
+	}
+	for _, w := range r.instance.format.Info().Wants {
+		if w.Beside == typeCamera && !has(companions[w.Sensor]) {
+			return w.Sensor
+		}
+	}
+	return ""
 }
 
 // check refuses a sensor that can't be part of key frames.

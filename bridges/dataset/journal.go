@@ -129,6 +129,16 @@ func OpenJournal(dir string) (*Journal, error) {
 	}
 }
 
+// empty reports whether the journal has no key frame.
+func (j *Journal) empty() bool {
+	for row, err := range j.Rows() {
+		if err != nil || row.Frame != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // cut takes rows of scenes without key frames off the end, in memory alone, and returns how many key frames there are.
 func (j *Journal) cut() (frames int, err error) {
 	var end int64 // of the last key frame, or of the head

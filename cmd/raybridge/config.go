@@ -222,7 +222,7 @@ func checkTwice(list []config.Bridge) error {
 
 // publishedTopics lists the topics of the sensors and those that the run adds.
 func publishedTopics(c *config.Config) ([]string, error) {
-	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.Wanted(c, bridgeRegistry()))
+	topics, err := pipeline.CheckRun(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry(), raybridge.Wants(c, bridgeRegistry()))
 	if err != nil {
 		return nil, err
 	}

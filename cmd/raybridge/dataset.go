@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raybridge/raybridge/bridges/dataset"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check/coco"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/dataset/check/kitti"
@@ -96,6 +97,9 @@ func datasetFolder(dir string) (fs.FS, error) {
 // datasetError marks what keeps a folder from being checked as wrong use.
 func datasetError(dir string, err error) error {
 	if errors.Is(err, check.ErrNoSet) {
+		if _, begun := dataset.OpenJournal(dir); begun == nil {
+			return usage(fmt.Errorf("%s: the run that wrote this data set was cut off: complete it by raybridge dataset recover %[1]s", dir))
+		}
 		return usage(fmt.Errorf("%s: %w", dir, err))
 	}
 	if errors.Is(err, check.ErrNoRule) || errors.Is(err, context.Canceled) {
@@ -193,20 +197,22 @@ func showSet(cmd *cobra.Command, dir string, n int, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return usage(fault.File(err))
 	}
+	var errs []error // of pictures that can't be drawn: the others are
 	for _, i := range check.Spread(set.Frames(), n) {
 		if err := cmd.Context().Err(); err != nil {
-			return usage(err)
+			return usage(errors.Join(append(errs, err)...))
 		}
 		_, views := set.Views(i)
 		for _, v := range views {
 			file := filepath.Join(to, fmt.Sprintf("%06d_%s.png", i, strings.ReplaceAll(v.Channel, "/", "_")))
 			if err := writeView(root, v, file); err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), fault.Printable(file))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // writeView draws one view into a PNG file.

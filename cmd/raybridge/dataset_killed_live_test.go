@@ -86,6 +86,11 @@ func TestSetsOfAKilledRun(t *testing.T) {
 	for _, format := range setFormats {
 		killed := filepath.Join(dir, "out", format)
 		n := keyFrames(killed)
+		if format == "nuscenes" { // KITTI's loaders read what there is
+			o := call(t, "dataset", "check", killed)
+			assert.Equal(t, exitUsage, o.code)
+			assert.Contains(t, o.err, "raybridge dataset recover "+killed)
+		}
 		o := call(t, "dataset", "recover", killed)
 		require.Equal(t, exitDone, o.code, o.err)
 		assert.Contains(t, o.out, fmt.Sprintf(": %d key frames", n))

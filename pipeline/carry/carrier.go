@@ -30,8 +30,6 @@ type BridgeConfig struct {
 	Policy string
 	// QoS overrides the sensors' quality of service, by topic.
 	QoS map[string]flow.QoS
-	// Without are topics that the bridge doesn't carry though it could.
-	Without []string
 }
 
 // How long policy block waits until a message counts as dropped, unless a stepped run waits for
@@ -144,10 +142,16 @@ func (c *carrier) serve(t *Topics, made *routes) error {
 	return wrap("sensor "+t.Sensor, errors.Join(errs...))
 }
 
+// foreign reports whether a sensor is there for other bridges alone.
+func (c *carrier) foreign(topic *bridges.Topic) bool {
+	wants := func(w bridges.Want) bool { return w.Sensor == topic.SensorType }
+	return topic.Source != nil && topic.Source.Wanted && !slices.ContainsFunc(c.bridge.Info().Wants, wants)
+}
+
 // carry makes a route of each outlet that the bridge knows.
 func (c *carrier) carry(list []*Outlet, made *routes) error {
 	for _, o := range list {
-		if slices.Contains(c.config.Without, o.Topic.Name) {
+		if c.foreign(&o.Topic) {
 			continue
 		}
 		r, err := c.route(o)

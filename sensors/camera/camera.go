@@ -114,10 +114,14 @@ func (s *camera) LensSummary() string {
 
 // Derived tells what a calibration file says.
 func (s *camera) Derived() map[string]any {
-	l := &s.options.lens
 	if !s.options.measured {
 		return nil
 	}
+	return s.options.lens.Attributes()
+}
+
+// Attributes are the lens as attributes of a camera say it: size, field of view, focal lengths and principal point, by name.
+func (l *Lens) Attributes() map[string]any {
 	return map[string]any{
 		"image_size_x": int64(l.Width), "image_size_y": int64(l.Height), "fov": l.pinholeFov(),
 		"fx": l.Fx, "fy": l.Fy, "cx": l.Cx, "cy": l.Cy, "skew": l.Skew,

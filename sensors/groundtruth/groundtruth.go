@@ -106,7 +106,7 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 		return nil, err
 	}
 	report := &report2D{Reading: sensors.Reading[sample.Detections2D]{Spec: spec}, lens: lens}
-	return &detector{spec: spec, picture: &picture{sight: sight, fisheye: lens.Fisheye(), bent: o.Lens != "pinhole" || o.File != ""}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
+	return &detector{spec: spec, picture: &picture{sight: sight, fisheye: lens.Fisheye(), bent: o.Lens != "pinhole" || o.File != "", measured: o.File != ""}, reach: o.DetectionRange, near: sight.Near, report: report}, nil
 })
 
 // Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.
@@ -178,6 +178,14 @@ func Label(typeID string, tag scene.Tag) (label string, ok bool) {
 		return label, true
 	}
 	return "Sedan", strings.HasPrefix(typeID, "vehicle.")
+}
+
+// Derived tells what a calibration file says.
+func (d *detector) Derived() map[string]any {
+	if d.picture == nil || !d.picture.measured {
+		return nil
+	}
+	return d.picture.sight.Lens.Attributes()
 }
 
 // FieldOfView is the picture's; without one the sensor sees all around.

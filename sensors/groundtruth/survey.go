@@ -149,6 +149,7 @@ type picture struct {
 	sight      camera.Sight
 	fisheye    bool // near and far are distances
 	bent       bool // its lens isn't a plain pinhole
+	measured   bool // a calibration file says what it is
 	visibility *camera.Visibility
 	bounds     *gpu.Program
 	places     *gpu.Buffer // of the tallies by labels: targets.places, and those of slots

@@ -125,6 +125,9 @@ func cut(outline [][2]float64, axis int, sign, least float64) (within [][2]float
 // slack is by how many pixels bounds of a side's length may differ: what is drawn is a little larger than its box says at times.
 func slack(side float64) float64 { return 2 + 0.03*side }
 
+// thin reports whether bounds are within the slack of nothing.
+func thin(b [4]float64) bool { return min(b[2]-b[0], b[3]-b[1]) <= slack(0) }
+
 // inside reports whether bounds hold others.
 func inside(outer, inner [4]float64) bool {
 	x, y := slack(outer[2]-outer[0]), slack(outer[3]-outer[1])
@@ -158,10 +161,10 @@ func (g *geometry) checkPictureBoxes(tallies []tally, d *data) {
 }
 
 // shows reports whether a box at a pose, projected, holds the pixels that show it, and is where the set says that it is in the picture.
-// One that is out of sight by less than the slack may be in the picture's edge.
+// One that is out of sight by less than the slack may be in the picture's edge: sets count pixels from their corners or their centres.
 func (l *lens) shows(p *picture, pose spatial.Pose) bool {
 	b, ok := l.bounds(pose, p.box.size)
-	if !ok && !p.isVisible && p.amodal[2] <= p.amodal[0] {
+	if !ok && thin(p.amodal) && (!p.isVisible || thin(p.visible)) {
 		return true
 	}
 	return inside(b, p.amodal) && inside(p.amodal, b) && (!p.isVisible || inside(b, p.visible))
