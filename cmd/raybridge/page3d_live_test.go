@@ -126,7 +126,7 @@ func TestPageDrawsTheScene(t *testing.T) {
 	t.Run("colours", func(t *testing.T) {
 		p := p.in(t)
 		var before image.Image
-		for _, by := range []string{"intensity", "height", "ring", "tag", "instance"} {
+		for _, by := range []string{"return", "intensity", "height", "ring", "tag", "instance"} {
 			p.redraw(func() { p.enter(`[aria-label="Colour points by"]`, by) })
 			if before == nil {
 				before = p.part(part)
