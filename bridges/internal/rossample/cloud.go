@@ -406,7 +406,7 @@ func (r *cloudReader) perFiring() int {
 			}
 		}
 		a, b := value(i, kind), value(i-1, kind)
-		return !bytes.Equal(a, b) || r.rows > 1 && !slices.ContainsFunc(a, func(b byte) bool { return b != 0 }) // no echo beside no echo
+		return !bytes.Equal(a, b) || !slices.ContainsFunc(a, func(b byte) bool { return b != 0 }) // no echo beside no echo
 	}
 	most, run := 1, 1
 	for i := 1; i < r.count(); i++ {
@@ -568,7 +568,8 @@ func (r *cloudReader) number(dst *sample.PointCloud) {
 		}
 		if i > 0 {
 			q := &dst.Points[i-1]
-			if r.returns == 1 || p.Azimuth != q.Azimuth || p.Elevation != q.Elevation || p.Ring != q.Ring || p.TimeNs != q.TimeNs || p.Return == q.Return {
+			if r.returns == 1 || p.Azimuth != q.Azimuth || p.Elevation != q.Elevation || p.Ring != q.Ring || p.TimeNs != q.TimeNs ||
+				p.Return == q.Return && p.Return != sample.ReturnUnknown {
 				ray++
 			}
 		}
