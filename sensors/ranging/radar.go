@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/compute"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Radar describes sensor.other.radar: the range, the direction and the radial speed of
@@ -32,13 +33,14 @@ import (
 //
 // It follows CARLA's sensor.other.radar: no cross sections, no multipath, no tracks. A ray aims
 // at a point of an ellipse on the plane at the range's end, whose radius and angle are uniform.
-// So the middle of the cone is seen most densely.
+// So the middle of the cone is seen most densely. Rain shortens its range, see rained.
 type Radar struct {
 	HorizontalFOV   float64 `attribute:"horizontal_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"5 150" doc:"width of the cone"`
 	VerticalFOV     float64 `attribute:"vertical_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"1 90" doc:"height of the cone"`
 	Range           float64 `attribute:"range" live:"true" unit:"m" default:"100" min:"0.1" max:"2000" usual:"1 500" doc:"longest range along the axis"`
 	PointsPerSecond int64   `attribute:"points_per_second" default:"1500" min:"1" max:"10000000" usual:"100 1000000" doc:"rays a second, those that hit nothing too"`
 	NoiseSeed       uint64  `attribute:"noise_seed" max:"2147483647" doc:"seed of the rays' directions; 0 is the run's"`
+	Frequency       float64 `attribute:"frequency" unit:"GHz" default:"76.5" min:"1" max:"1000" usual:"24 79" doc:"carrier, by which rain shortens the range (ITU-R P.838-3). 76.5 is the middle of the band of automotive radars"`
 }
 
 // RadarDefinition describes sensor.other.radar.
@@ -70,6 +72,7 @@ type radar struct {
 	*compute.Sensor[compute.Hit]
 	width, height float64 // of the ellipse at the range's end, half, metres
 	reach         float64
+	frequency     float64 // GHz
 	perSecond     int64
 	seed          uint64 // in place of the sensor's own, 0 for that
 
@@ -88,7 +91,7 @@ type sweeps struct {
 }
 
 func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
-	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed, sweeps: &sweeps{}}
+	r := &radar{reach: o.Range, frequency: o.Frequency, perSecond: o.PointsPerSecond, seed: o.NoiseSeed, sweeps: &sweeps{}}
 	r.width = r.reach * math.Tan(mgl64.DegToRad(o.HorizontalFOV)/2)
 	r.height = r.reach * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2)
 	n := math.Ceil(float64(r.perSecond) / spec.Rate.Float64())
@@ -98,6 +101,7 @@ func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
 	}
 	r.Sensor = compute.New(spec, compute.Rays(int(n), func(at sensors.Tick, rays []compute.Ray) bool {
 		r.aim(at, rays)
+		r.rained(at, rays)
 		return true
 	}, r.publish))
 	return r, nil
@@ -144,6 +148,18 @@ func (r *radar) aim(at sensors.Tick, rays []compute.Ray) {
 		sin, cos := math.Sincos(angle)
 		end := mgl64.Vec3{r.reach, r.width * radius * cos, r.height * radius * sin}
 		rays[i] = compute.Ray{Direction: end.Normalize(), Min: skin, Max: end.Len()}
+	}
+}
+
+// rained shortens the rays of one sweep by what rain takes from an echo on its way there and back. Echoes weaken with the
+// fourth power of the range, so that one from R stays while exp(-2 extinction R) (range / R)^4 is 1 or more.
+func (r *radar) rained(at sensors.Tick, rays []compute.Ray) {
+	extinction := r.Env().Weather(at.Due).RadarExtinction(r.frequency)
+	if extinction == 0 {
+		return
+	}
+	for i := range rays {
+		rays[i].Max = weather.Reach(rays[i].Max, extinction, 4)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // target returns a scene of one box, 4 x 4 x 4 m, whose middle is ahead of the radar
@@ -196,6 +197,38 @@ func TestRadarSeeds(t *testing.T) {
 	assert.Equal(t, at(0), at(0))
 	assert.Equal(t, at(5), at(0), "0 is the sensor's own seed")
 	assert.NotEqual(t, at(6), at(0))
+}
+
+// TestRadarInRain: 25 mm/h take 11.4 dB/km at 76.5 GHz (ITU-R P.838-3, 3.7 at 24.125 GHz) one way. An echo from R stays where
+// that there and back and the fourth power of R leave as much as the range has without rain. Fog and snow take nothing.
+func TestRadarInRain(t *testing.T) {
+	for _, c := range []struct {
+		weather   weather.State
+		frequency float64
+		perKm     float64 // dB
+	}{
+		{weather.State{}, 76.5, 0},
+		{weather.State{Visibility: 50, Snow: 10}, 76.5, 0},
+		{weather.State{Rain: 25}, 76.5, 11.38},
+		{weather.State{Rain: 25}, 24.125, 3.71},
+		{weather.State{Rain: 100}, 79, 30.9},
+	} {
+		farthest := 0.0
+		const dry = 200.0
+		for r := dry; r > 0 && farthest == 0; r -= 0.5 {
+			if left := 40*math.Log10(dry/r) - 2*c.perKm*r/1000; left >= 0 {
+				farthest = r
+			}
+		}
+		for offset, want := range map[float64]bool{-1: true, 1: false} {
+			b := scenetest.NewBuilder("wall")
+			b.Put("wall", scenetest.Box(1, 20, 20), scenetest.Matte("wall", 1, 1, 1), scenetest.At(farthest+offset+0.5, 0, 0, scene.TagWall))
+			m, _ := sweep(t, sensortest.Options{Scene: b.Scene, Weather: c.weather, Attributes: map[string]any{
+				"range": dry, "horizontal_fov": 3.0, "vertical_fov": 3.0, "frequency": c.frequency,
+			}})
+			assert.Equal(t, want, len(m.Detections) > 0, "%+v at %v GHz, %v m", c.weather, c.frequency, farthest+offset)
+		}
+	}
 }
 
 // TestRadarDefaults are CARLA's.

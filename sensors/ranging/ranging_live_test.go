@@ -32,6 +32,7 @@ func TestConformance(t *testing.T) {
 			Changed: map[string]any{
 				"horizontal_fov": 50.0, "vertical_fov": 50.0, "range": 10.0, "points_per_second": 10_000, "noise_seed": 9,
 			},
+			Unchanging: map[string]string{"frequency": "only in rain: TestRadarInRain"},
 		},
 		ranging.UltrasonicDefinition: {
 			Options: sensortest.Options{Scene: edged.Scene},

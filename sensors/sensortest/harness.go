@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Options is what a sensor under test works with; the zero value is usable for
@@ -33,6 +34,8 @@ type Options struct {
 	// Scene is what sensors see, those of the GPU on GL's thread.
 	Scene *scene.Scene
 	GL    *gpu.Thread
+	// Weather is that of the whole test, unless Env.History gets another.
+	Weather weather.State
 	// StepNs is the interval of the recorded poses; 0 means 10 ms.
 	StepNs int64
 }
@@ -148,6 +151,9 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 		Frames:    func() []sample.Transform { return nil },
 		Dropped:   func(_ sensors.Tick, cause flow.Cause) { h.Drops[cause]++ },
 		Completed: func() {}, Map: s.Map, Log: slog.New(slog.DiscardHandler),
+	}
+	if err := env.History.BeginWeather(o.Weather); err != nil {
+		h.tb.Fatal(err)
 	}
 	if o.GL != nil || len(s.Actors) > 0 {
 		h.build(env, s)
