@@ -18,10 +18,14 @@ func (s State) Extinction() float64 {
 // OpticalRange returns the meteorological optical range of all of the weather, metres; +Inf if nothing limits it.
 func (s State) OpticalRange() float64 { return -math.Log(threshold) / s.Extinction() }
 
+// pureAir is the visibility, metres, from which a State has neither fog nor haze: the molecules of pure air by themselves leave
+// 260 km at 550 nm (Rayleigh).
+const pureAir = 300e3
+
 // FogExtinction returns fog's and haze's share of Extinction: ln(20)/Visibility (Koschmieder 1924), less what rain and
-// snow take.
+// snow take. A Visibility of 300 km or more counts as none: air without anything in it has less.
 func (s State) FogExtinction() float64 {
-	if s.Visibility == 0 {
+	if s.Visibility == 0 || s.Visibility >= pureAir {
 		return 0
 	}
 	return max(0, -math.Log(threshold)/s.Visibility-s.RainExtinction()-s.SnowExtinction())

@@ -190,3 +190,10 @@ func TestGround(t *testing.T) {
 	assert.InDelta(t, 0.3, weather.State{Snow: 0.3}.SnowCover(), 1e-12)
 	assert.InDelta(t, 1, weather.State{Snow: 5}.SnowCover(), 0)
 }
+
+// TestPureAirLimitsNoSight: what no air lets one see is no limit, and changes nothing.
+func TestPureAirLimitsNoSight(t *testing.T) {
+	assert.Zero(t, weather.State{Visibility: 1e9}.Extinction())
+	assert.Zero(t, weather.State{Visibility: 300e3}.Extinction())
+	assert.Positive(t, weather.State{Visibility: 299e3}.Extinction())
+}

@@ -293,8 +293,8 @@ func (d *Device) texels() int {
 	return shaders.LaserTexels*len(d.Lasers) + shaders.ColumnTexels*d.Columns
 }
 
-// table writes the device as shaders/lidar_scan.comp reads it.
-func (d *Device) table(periodNs int64) []byte {
+// table writes the device as shaders/lidar_scan.comp reads it, with the ranges that the air leaves.
+func (d *Device) table(periodNs int64, now air) []byte {
 	out := make([]byte, 0, 16*d.texels())
 	put := func(words ...uint32) {
 		for _, w := range words {
@@ -309,7 +309,7 @@ func (d *Device) table(periodNs int64) []byte {
 		even, hi := d.bounds(l, 0)
 		odd, _ := d.bounds(l, 1)
 		put(bits(along), bits(up), bits(cos), bits(sin))
-		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring), bits(hi))
+		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring), bits(now.reach(hi)))
 		put(bits(even), bits(odd), 0, 0)
 	}
 	for column := range d.Columns {

@@ -377,9 +377,9 @@ func (o *firingOrder) sort(keys []uint32) {
 	}
 }
 
-// put writes the list as shaders/lidar_echoes.comp reads it. What is left of the points is of firings that
+// put writes the list as shaders/lidar_echoes.comp reads it, with the ranges that the air leaves. What is left of the points is of firings that
 // look nowhere.
-func (o *firingOrder) put(dst []byte, t *firingTable) {
+func (o *firingOrder) put(dst []byte, t *firingTable, now air) {
 	const size = 16 * shaders.FiringTexels
 	words := func(at []byte, list [4 * shaders.FiringTexels]uint32) {
 		for i, w := range list {
@@ -389,7 +389,7 @@ func (o *firingOrder) put(dst []byte, t *firingTable) {
 	for i, f := range o.list {
 		r := &t.rows[f.row]
 		words(dst[size*i:], [...]uint32{
-			math.Float32bits(r.azimuth), math.Float32bits(r.elevation), math.Float32bits(r.minM), math.Float32bits(r.maxM),
+			math.Float32bits(r.azimuth), math.Float32bits(r.elevation), math.Float32bits(r.minM), math.Float32bits(float32(now.reach(float64(r.maxM)))),
 			f.ns, uint32(r.ring), f.number, math.Float32bits(r.height),
 		})
 	}

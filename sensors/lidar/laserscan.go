@@ -124,11 +124,11 @@ func (s *planarLidar) publish(at sensors.Tick, header sample.Header, points []sa
 		m.TimeIncrement = float32(float64(s.periodNs) / 1e9 / float64(len(points)))
 	}
 	m.Ranges, m.Intensities = m.Ranges[:0], m.Intensities[:0]
-	returns := 0
+	now, returns := s.airAt(s.Env(), at), 0
 	for i := range points {
 		p := &points[i]
 		m.Ranges = append(m.Ranges, p.Distance)
-		m.Intensities = append(m.Intensities, s.toBytes*p.Intensity)
+		m.Intensities = append(m.Intensities, s.toBytes*s.receiver.dimmed(now, p))
 		if p.Return != sample.ReturnUnknown {
 			returns++
 		}

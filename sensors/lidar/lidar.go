@@ -48,6 +48,10 @@
 //
 // range_corrected: docs/lidars.md has the signal, the threshold and what follows.
 //
+// # Weather
+//
+// docs/weather.md has what lidars lose in fog, rain and snow.
+//
 // # Drop-off and noise
 //
 // In CARLA's order: a share dropoff_general_rate of the rays is never fired. A return
@@ -352,6 +356,11 @@ func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sam
 	} else {
 		m.Points = keepReturns(m.Points[:0], points)
 		returns = len(m.Points)
+	}
+	if now := s.airAt(s.Env(), at); now != (air{}) {
+		for i := range m.Points {
+			m.Points[i].Intensity = s.receiver.dimmed(now, &m.Points[i])
+		}
 	}
 	s.codes.number(m.Points)
 	s.reportEmpty(at, returns)

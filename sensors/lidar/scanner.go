@@ -31,9 +31,11 @@ type scanner struct {
 	rolling, compensated bool
 	periodNs             int64 // nominal: that of the grid, rounded down
 
-	listed bool       // the table has the device, or the firings of window; the GL thread's
+	listed bool       // the table has the device, or the firings of window, in listedAir; the GL thread's
 	window scanWindow // the GL thread's
-	warned *time.Time // of an empty scan; Process's, also after another scanner took over
+	// listedAir is nothing for a receiver with a threshold. The GL thread's.
+	listedAir air
+	warned    *time.Time // of an empty scan; Process's, also after another scanner took over
 }
 
 // build makes the sensor. publish gets each scan's points in ray order. It fails for a rolling
@@ -85,18 +87,19 @@ func (s *scanner) from(at sensors.Tick) simtime.Stamp {
 	return max(at.Due-simtime.Stamp(at.PeriodNs), 0)
 }
 
-// prepare fills in lidar_scan.comp's Settings for one scan, and its table for the first.
+// prepare fills in lidar_scan.comp's Settings for one scan, and its table for the first and in other weather.
 func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []byte) (changed bool) {
 	shape := [4]uint32{uint32(len(s.device.Lasers)), uint32(s.device.Columns), uint32(at.Seq)}
 	for i, w := range shape {
 		binary.LittleEndian.PutUint32(settings[4*i:], w)
 	}
 	s.receiver.put(settings[16:], env.Seed)
-	if s.listed {
+	now := s.airAt(env, at)
+	if s.listed && s.listedAir == now {
 		return false
 	}
-	s.listed = true
-	copy(table, s.device.table(s.periodNs))
+	s.listed, s.listedAir = true, now
+	copy(table, s.device.table(s.periodNs, now))
 	return true
 }
 
@@ -104,7 +107,7 @@ func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []b
 type scanWindow struct{ phaseNs, lengthNs int64 }
 
 // prepareFirings fills in lidar_echoes.comp's Settings for one scan, and its table where the scan's firings
-// differ from those of the scan before.
+// or the weather differ from those of the scan before.
 func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, table []byte) (changed bool) {
 	t := s.firings
 	for i, w := range [4]uint32{uint32(t.scan), 0, uint32(at.Seq)} {
@@ -118,20 +121,24 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 	to := int64(at.Due)
 	from := max(to-at.PeriodNs, 0)
 	window := scanWindow{from % t.periodNs, to - from}
-	if s.listed && (t.still || s.window == window) {
+	var now air
+	if s.receiver.radiometry == nil {
+		now = s.airAt(env, at)
+	}
+	if s.listed && s.listedAir == now && (t.still || s.window == window) {
 		return false
 	}
 	if light := s.receiver.radiometry; light != nil && !s.listed {
 		light.list(table[16*firings:], env.Geometry.Scene)
 	}
-	s.listed, s.window = true, window
+	s.listed, s.window, s.listedAir = true, window, now
 	if s.order.list = s.order.list[:0]; t.still {
 		s.order.list = t.all(s.order.list)
 	} else {
 		s.order.list = t.window(s.order.list, from, to)
 	}
 	s.order.sort(t.keys)
-	s.order.put(table[:16*firings], t)
+	s.order.put(table[:16*firings], t, now)
 	return true
 }
 
