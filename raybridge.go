@@ -18,6 +18,7 @@ package raybridge
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image/png"
@@ -42,8 +43,10 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Config says what Open makes. Its zero value is the procedural city and a vehicle that
@@ -143,6 +146,8 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 		if own.Weather, err = run.Weather.State(); err != nil {
 			return nil, &ConfigError{"weather", err}
 		}
+		text, _ := json.Marshal(own.Weather) // its numbers are finite
+		own.Run.Weather = string(text)
 	}
 	own.Run.Version = cmp.Or(own.Run.Version, Version())
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
@@ -194,12 +199,20 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 	return p, nil
 }
 
+// addWeather adds the sensor that publishes the weather, where the run's file has one, unless the rig has the sensor.
+func (s *Sim) addWeather(run *config.Config) error {
+	if run.Weather == nil {
+		return nil
+	}
+	return s.AddOnce(sensors.Config{ID: groundtruth.WeatherID, Name: "weather", Frame: spatial.FrameBaseLink, Topic: "/weather"})
+}
+
 // connect adds the sensors and bridges of a run.
 func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 	if _, err := s.AddRig(&rig.Rig{Sensors: run.Sensors}); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run)), s.AddWanted()); err != nil {
+	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run)), s.addWeather(run), s.AddWanted()); err != nil {
 		return &ConfigError{"sensors", err}
 	}
 	for _, b := range run.Bridges {

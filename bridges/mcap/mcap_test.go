@@ -154,6 +154,8 @@ func TestRecordingHasWhatROS2Expects(t *testing.T) {
 	assert.Equal(t, "ros2", r.info.Header.Profile)
 	assert.Equal(t, "raybridge 1.2.3", r.info.Header.Library)
 	assert.Equal(t, []map[string]string{{"version": "1.2.3", "scene": "city", "rig": "demo", "device": "host", "seed": "42"}}, r.metadata)
+	weathered := readFile(t, filepath.Join(drive(t, "a.mcap", bridges.Run{Version: "1.2.3", Weather: `{"rain":5}`}), "a.mcap"))
+	assert.Equal(t, []map[string]string{{"version": "1.2.3", "scene": "", "rig": "", "device": "", "seed": "0", "weather": `{"rain":5}`}}, weathered.metadata)
 	assert.Len(t, r.info.Channels, 3, "also the topic without messages")
 	require.Len(t, r.messages, 60)
 

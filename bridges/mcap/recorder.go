@@ -104,10 +104,13 @@ func newRecorder(file *bridges.File, o options, run bridges.Run) (*recorder, err
 		return nil, fmt.Errorf("write header: %w", err)
 	}
 	if run.ID = ""; run != (bridges.Run{}) {
-		err := w.WriteMetadata(&mcap.Metadata{Name: "raybridge", Metadata: map[string]string{
+		about := map[string]string{
 			"version": run.Version, "scene": run.Scene, "rig": run.Rig, "device": run.Device, "seed": strconv.FormatUint(run.Seed, 10),
-		}})
-		if err != nil {
+		}
+		if run.Weather != "" {
+			about["weather"] = run.Weather
+		}
+		if err := w.WriteMetadata(&mcap.Metadata{Name: "raybridge", Metadata: about}); err != nil {
 			return nil, fmt.Errorf("write metadata: %w", err)
 		}
 	}

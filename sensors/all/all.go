@@ -52,6 +52,7 @@ func Definitions() []*sensors.Definition {
 		ranging.SafeDistanceDefinition,
 		groundtruth.SignalsDefinition,
 		groundtruth.SnapshotDefinition,
+		groundtruth.WeatherDefinition,
 		ranging.RadarDefinition,
 		ranging.UltrasonicDefinition,
 		ranging.ObstacleDefinition,

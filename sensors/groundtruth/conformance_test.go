@@ -39,6 +39,7 @@ func TestConformance(t *testing.T) {
 			Changed: map[string]any{"detection_range": 30.0, "sample_delta": 2.0, "fov": 60.0},
 		},
 		groundtruth.SnapshotDefinition: {Options: sensortest.Options{Scene: street()}},
+		groundtruth.WeatherDefinition:  {Options: sensortest.Options{Scene: street()}, Still: true},
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}

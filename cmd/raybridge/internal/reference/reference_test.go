@@ -137,7 +137,7 @@ func TestTheExampleShowsEveryKey(t *testing.T) {
 			assert.True(t, keys[key] || exclusive[key] || exclusive[key+" of "+of.Name()], "%s of %v is not shown", key, of)
 		}
 	}
-	assert.Len(t, shown, 15, "kinds of blocks")
+	assert.Len(t, shown, 17, "kinds of blocks")
 }
 
 // collect notes the keys that a document gives of each structure.
