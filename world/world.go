@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Errors of a frame. They come in an *ActorError where one actor is at fault.
@@ -51,9 +52,9 @@ var (
 	ErrUnfinished = errors.New("the frame was applied, but the step did not end")
 )
 
-// ActorError says which actor or traffic light of a frame is at fault. Nothing of the frame was applied.
+// ActorError says which actor or traffic light of a frame is at fault, or that its weather is. Nothing of the frame was applied.
 type ActorError struct {
-	List  string // the frame's list: spawn, remove, actors or ListSignals; ego for the ego
+	List  string // the frame's list: spawn, remove, actors or ListSignals; ego for the ego, ListWeather for the weather
 	Index int    // in that list
 	Actor Ref
 	Err   error
@@ -67,6 +68,8 @@ func (e *ActorError) Error() string {
 	switch {
 	case e.List == "ego":
 		return fmt.Sprintf("ego: %v", e.Err)
+	case e.List == ListWeather:
+		return e.Err.Error()
 	case e.Actor == Ref{}:
 		return fmt.Sprintf("%s[%d]: %v", e.List, e.Index, e.Err)
 	}
@@ -370,8 +373,11 @@ type Frame struct {
 	Signals []Signal
 	// Ego moves the vehicle that carries the sensors, by its rear axle on the ground. Nil lets
 	// it be ours: it moves as the run has it, or stands where the last frame put it.
-	Ego  *State
-	Wait Wait
+	Ego *State
+	// Weather holds from the step's first instant on, until another frame has another, or somebody else sets
+	// one. Nil leaves it as it is.
+	Weather *weather.State
+	Wait    Wait
 }
 
 // Refuser is a Source that is told of its frames that can't be applied.

@@ -103,6 +103,10 @@ func (s *stepRequest) read(b []byte) error {
 		case 10:
 			f.To = w.name(s.to)
 			s.to = f.To
+		case 11:
+			var err error
+			f.Weather, err = readWeather(w.Message())
+			w.Fail(err)
 		case 15:
 			s.resets, s.seed = true, w.Varint()
 		}
@@ -112,7 +116,7 @@ func (s *stepRequest) read(b []byte) error {
 	}
 	switch {
 	case !s.resets:
-	case s.timed, s.duration != 0, f.To != "", len(f.Spawn)+len(f.Remove)+len(f.Actors)+len(f.Signals) > 0, f.Complete, f.Ego != nil, f.Wait != 0:
+	case s.timed, s.duration != 0, f.To != "", len(f.Spawn)+len(f.Remove)+len(f.Actors)+len(f.Signals) > 0, f.Complete, f.Ego != nil, f.Weather != nil, f.Wait != 0:
 		return fmt.Errorf("%w: a reset has nothing else", ErrMalformed)
 	default:
 		return nil
@@ -422,6 +426,10 @@ func (s *stepWriter) step(b []byte, f *world.Frame) []byte {
 		s.part = protowire.AppendFixed32(protowire.AppendTag(s.part[:0], 1, protowire.Fixed32Type), signal.Handle)
 		s.part = appendVarint(appendText(s.part, 2, signal.Name), 3, uint64(signal.State))
 		b = appendBytes(b, 9, s.part)
+	}
+	if f.Weather != nil {
+		s.part = appendWeather(s.part[:0], f.Weather)
+		b = appendBytes(b, 11, s.part)
 	}
 	return b
 }

@@ -156,11 +156,12 @@ func TestStepIsRefused(t *testing.T) {
 		`until: 1 spawn {name: "x" state {values: [0,0,0,0,0,0,1]} size: [1]}`:        `spawn[0] (actor "x"): malformed frame: a size of 1 numbers`,
 		`until: 1 spawn {name: "x" reference: 17 state {values: [0,0,0,0,0,0,1]}}`:    `spawn[0] (actor "x"): malformed frame: reference 17`,
 		`until: 1 spawn {name: "x" color: 0x1000000 state {values: [0,0,0,0,0,0,1]}}`: `spawn[0] (actor "x"): malformed frame: value is not usable: color 0x1000000`,
-		"until: 1 wait: 900":                                          "wait 255",
-		"until: 1 reset: 0":                                           "a reset has nothing else",
-		"reset: 5 signals {id: 1}":                                    "a reset has nothing else",
-		"reset: 5 wait: 1":                                            "a reset has nothing else",
-		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}":             "a reset has nothing else",
+		"until: 1 wait: 900":                              "wait 255",
+		"until: 1 reset: 0":                               "a reset has nothing else",
+		"reset: 5 signals {id: 1}":                        "a reset has nothing else",
+		"reset: 5 wait: 1":                                "a reset has nothing else",
+		"reset: 5 weather {}":                             "a reset has nothing else",
+		"reset: 5 ego {flags: 0 values: [0,0,0,0,0,0,1]}": "a reset has nothing else",
 		`until: 1 signals {name: "J7"} signals {name: "J8" state: 4}`: `signals[1] (light "J8"): malformed frame: state 4`,
 		`until: 1 signals {id: 3 state: 256}`:                         "signals[0] (light 3): malformed frame: state 255",
 	} {
@@ -311,6 +312,7 @@ func FuzzStep(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(whole)
 	f.Add(crowd(2))
+	f.Add([]byte(snowyStep))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var reader, again stream.StepReader
 		frame, duration, err := reader.Read(b)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/spf13/cobra"
 )
 
@@ -82,7 +83,7 @@ func newCtl() *cobra.Command {
 		}}
 	}
 	cmd.AddCommand(
-		c.newStep(), c.newSpawn(), c.newMove(), c.newSignal(),
+		c.newStep(), c.newSpawn(), c.newMove(), c.newSignal(), c.newWeather(),
 		&cobra.Command{Use: "remove ACTOR", Short: "Remove an actor, by handle or name, in the next step", Args: oneArg("an actor's handle or name"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.ask(cmd, http.MethodDelete, "/v1/actors/"+url.PathEscape(args[0]), nil)
@@ -272,6 +273,53 @@ func (c *ctl) newSignal() *cobra.Command {
 			return c.send(cmd, "/v1/step", map[string]any{"steps": 1, "signals": []any{fields}})
 		},
 	}
+}
+
+// newWeather makes a command that tells the weather, or changes it. Its flags are the keys.
+func (c *ctl) newWeather() *cobra.Command {
+	keys := map[string]*float64{}
+	var wind []float64
+	cmd := &cobra.Command{
+		Use: "weather [PRESET]", Short: "Tell the weather, or change it to a preset with what differs from it",
+		Long: "Tell the weather, or change it to a preset with what differs from it. The presets are\n" + strings.Join(weather.Presets(), ", ") + "; clear unless one is given.",
+		Args: upToArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fields := map[string]any{}
+			if len(args) > 0 {
+				fields["preset"] = args[0]
+			}
+			for name, value := range keys {
+				if cmd.Flags().Changed(name) {
+					fields[name] = *value
+				}
+			}
+			switch {
+			case cmd.Flags().Changed("wind") && len(wind) != 2:
+				return usage(fmt.Errorf("--wind %v: want X,Y in m/s, such as 3,-1", wind))
+			case len(wind) == 2:
+				fields["wind"] = map[string]float64{"x": wind[0], "y": wind[1]}
+			}
+			if len(fields) == 0 {
+				return c.ask(cmd, http.MethodGet, "/v1/weather", nil)
+			}
+			text, err := json.Marshal(fields)
+			if err != nil { // NaN
+				return usage(err)
+			}
+			return c.ask(cmd, http.MethodPut, "/v1/weather", text)
+		},
+	}
+	for name, means := range map[string]string{
+		"visibility": "how far one sees, `METRES`",
+		"rain":       "rain, `MM/H`",
+		"snow":       "snowfall, `MM/H` of water",
+		"wetness":    "how wet the ground is, a `SHARE` up to 1; by the rain unless given",
+		"cloud":      "the `SHARE` of the sky that clouds hide; 1 unless given if it rains or snows",
+	} {
+		keys[name] = cmd.Flags().Float64(name, 0, means)
+	}
+	cmd.Flags().Float64SliceVar(&wind, "wind", nil, "where the air goes to, `X,Y` in m/s")
+	return cmd
 }
 
 // send posts what JSON can express.

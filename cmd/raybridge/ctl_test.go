@@ -74,6 +74,10 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"move", "a", "--at", "1,2", "--jump"}, `POST /v1/step  {"actors":[{"jump":true,"name":"a","position":[1,2,0],"yaw":0}],"steps":1}`},
 		{[]string{"move", "17", "--at", "1,2,3"}, `POST /v1/step  {"actors":[{"handle":17,"position":[1,2,3],"yaw":0}],"steps":1}`},
 		{[]string{"signal", "J7", "red"}, `POST /v1/step  {"signals":[{"name":"J7","state":"red"}],"steps":1}`},
+		{[]string{"weather"}, "GET /v1/weather"},
+		{[]string{"weather", "fog"}, `PUT /v1/weather  {"preset":"fog"}`},
+		{[]string{"weather", "rain", "--rain", "8", "--wind=3,-1", "--wetness=0"}, `PUT /v1/weather  {"preset":"rain","rain":8,"wetness":0,"wind":{"x":3,"y":-1}}`},
+		{[]string{"weather", "--visibility", "500", "--snow=1", "--cloud=0.5"}, `PUT /v1/weather  {"cloud":0.5,"snow":1,"visibility":500}`},
 		{[]string{"signal", "3", "off"}, `POST /v1/step  {"signals":[{"id":3,"state":"off"}],"steps":1}`},
 	} {
 		o := call(t, append([]string{"ctl"}, c.args...)...)

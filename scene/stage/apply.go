@@ -40,6 +40,9 @@ func (s *Stage) Apply(p *Plan) (spawned []uint32, boxed []string) {
 	for _, light := range p.show {
 		s.history.SetSignal(light.light, light.state)
 	}
+	if w := p.frame.Weather; w != nil {
+		_ = s.history.Weather().Set(*w) // it was checked
+	}
 	s.moveEgo(p)
 	s.counts.Most = max(s.counts.Most, len(s.actors))
 	s.counts.Frames++

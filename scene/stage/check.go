@@ -39,6 +39,9 @@ func (s *Stage) Check(f *world.Frame, now simtime.Stamp) (*Plan, error) {
 			return nil, &world.ActorError{List: "ego", Err: err}
 		}
 	}
+	if err := f.CheckWeather(); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

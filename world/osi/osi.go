@@ -4,7 +4,7 @@
 // Moving objects are actors. Their names are their ids, their poses those of the middle of their boxes.
 // Stationary objects are boxes of the names static.ID, which stay until a message has others. Traffic
 // lights are those of the scene that have a name of their source, or else their id. The
-// messages are read by walking the wire. ASAM's numbers of fields stand in walk.go and light.go, after the .proto files of
+// messages are read by walking the wire. ASAM's numbers of fields stand in walk.go, light.go and environment.go, after the .proto files of
 // https://github.com/OpenSimulationInterface/open-simulation-interface, versions 3.0 to 3.8.
 package osi
 
@@ -224,7 +224,7 @@ func (s *source) take(message []byte) (*world.Frame, error) {
 	if err := s.lights.take(s.truth.lights, s.warn); err != nil {
 		return nil, err
 	}
-	told := snapshot.Snapshot{At: s.truth.at, Signals: s.lights.shown}
+	told := snapshot.Snapshot{At: s.truth.at, Signals: s.lights.shown, Weather: s.truth.weather}
 	s.all = append(s.all[:0], s.static...)
 	for i := range s.truth.moving {
 		o := &s.truth.moving[i]

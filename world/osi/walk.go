@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/internal/protowalk"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/world"
 	"github.com/raybridge/raybridge/world/snapshot"
 )
@@ -59,8 +60,9 @@ type groundTruth struct {
 	host           uint64
 	hosted         bool
 	moving, static []object
-	lights         [][]byte // TrafficLights
-	projection     []byte   // a PROJ text, or empty
+	lights         [][]byte       // TrafficLights
+	weather        *weather.State // nil where it isn't told
+	projection     []byte         // a PROJ text, or empty
 }
 
 // object is a MovingObject or a StationaryObject.
@@ -148,6 +150,8 @@ func (g *groundTruth) read(message []byte) error {
 				c.Within("traffic lights", fmt.Errorf("%w: there are more than %d", world.ErrValue, snapshot.Most))
 			}
 			g.lights = append(g.lights, c.Message())
+		case 12:
+			g.weather = c.environment()
 		case 14:
 			g.projection = c.Message()
 		}

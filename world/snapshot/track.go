@@ -20,6 +20,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -41,6 +42,8 @@ type Snapshot struct {
 	Actors []world.Spawn
 	// Signals are what traffic lights show then. (optional)
 	Signals []world.Signal
+	// Weather is that of then; nil leaves it as it is. (optional)
+	Weather *weather.State
 	// Ego is the vehicle that carries the sensors, by its rear axle on the ground. (optional) Its velocity is
 	// that of EgoPoint, which is told as seen from there.
 	Ego      *world.State
@@ -100,7 +103,7 @@ func (t *Track) Add(s Snapshot) (*world.Frame, error) {
 		return nil, nil
 	}
 	t.tries++
-	t.frame = world.Frame{Until: until, AtEnd: true, Complete: true, Signals: s.Signals, Spawn: t.frame.Spawn[:0], Actors: t.frame.Actors[:0]}
+	t.frame = world.Frame{Until: until, AtEnd: true, Complete: true, Signals: s.Signals, Weather: s.Weather, Spawn: t.frame.Spawn[:0], Actors: t.frame.Actors[:0]}
 	for i := range s.Actors {
 		if err := t.put(&s.Actors[i]); err != nil {
 			t.forget()

@@ -42,7 +42,7 @@ var Schemas = map[string]any{
 	"TuneRequest": tuneRequest{}, "ResetRequest": resetRequest{}, "StepRequest": stepRequest{}, "Spawn": spawnRequest{}, "Move": moveRequest{}, "State": state{}, "Signal": signal{},
 	"StepAnswer": stepAnswer{}, "Delivery": delivery{}, "Model": modelAnswer{}, "Joint": jointAnswer{}, "ModelList": modelList{}, "SpawnPoint": placeAnswer{}, "SpawnPointList": placeList{}, "Actor": actorAnswer{},
 	"ActorList": actorList{}, "DriveRequest": driveRequest{}, "Sensor": sensorAnswer{}, "SensorList": sensorList{},
-	"Status": RunStatus{}, "Stage": Stage{}, "Load": pipeline.Load{}, "Summary": pipeline.Summary{}, "Device": pipeline.GPUSummary{}, "World": pipeline.WorldSummary{}, "WeatherSummary": pipeline.WeatherSummary{}, "Weather": weather.State{}, "Wind": weather.Wind{},
+	"Status": RunStatus{}, "Stage": Stage{}, "Load": pipeline.Load{}, "Summary": pipeline.Summary{}, "Device": pipeline.GPUSummary{}, "World": pipeline.WorldSummary{}, "WeatherSummary": pipeline.WeatherSummary{}, "Weather": weather.State{}, "Wind": weather.Wind{}, "WeatherRequest": weather.Setting{},
 	"ActorCounts": pipeline.WorldSummary{}.Actors, "TopicSummary": carry.SensorSummary{}, "BridgeSummary": carry.BridgeSummary{}, "ReceivedSummary": carry.ReceivedSummary{},
 	"InputSummary": carry.InputSummary{}, "Endpoint": bridges.Endpoint{},
 	"FieldOfView": fieldOfView{}, "Attribute": attribute{}, "SensorRequest": sensorRequest{}, "Pose": poseRequest{}, "Health": health{},

@@ -322,6 +322,8 @@ func (h *handler) routes() []route {
 		{http.MethodGet, "/v1/actors", h.actors},
 		{http.MethodPost, "/v1/actors", h.spawn},
 		{http.MethodDelete, "/v1/actors/{actor}", withBody("", h.remove)},
+		{http.MethodGet, "/v1/weather", h.weather},
+		{http.MethodPut, "/v1/weather", withBody(weatherExample, h.setWeather)},
 		{http.MethodPost, "/v1/ego/control", change(h, `{"throttle": 0.3, "brake": 0, "steering": -0.1}`, h.drive)},
 		{http.MethodGet, "/v1/sensors", h.sensors},
 		{http.MethodPost, "/v1/sensors", withBody(sensorExample, h.addSensor)},

@@ -210,6 +210,8 @@ func TestOpenAPIHasTheAnswers(t *testing.T) {
 		{"DELETE /v1/sensors/gnss", "", "Time"},
 		{"DELETE /v1/actors/a", "", "StepAnswer"},
 		{"POST /v1/ego/control", "{}", "Time"},
+		{"PUT /v1/weather", `{"preset": "fog"}`, "Weather"},
+		{"GET /v1/weather", "", "Weather"},
 		{"POST /v1/reset", `{"seed": 7}`, "Time"},
 		{"GET /v1/status", "", "Status"},
 		{"GET /healthz", "", "Health"},

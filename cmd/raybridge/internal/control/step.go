@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -42,22 +43,23 @@ const stepExample = `{"steps": 10} or {"until": {"sec": 1, "nanosec": 0}, "actor
 // stepRequest is a number of steps, or a frame of a world. That ends at a time, at the next firing of a
 // sensor, or after a number of steps.
 type stepRequest struct {
-	Steps    *int64         `json:"steps"`
-	Timeout  *float64       `json:"timeout"`
-	Until    *timeRequest   `json:"until"`
-	To       string         `json:"to"`
-	Spawn    []spawnRequest `json:"spawn"`
-	Remove   []actorRef     `json:"remove"`
-	Actors   []moveRequest  `json:"actors"`
-	Complete bool           `json:"complete"`
-	Signals  []signal       `json:"signals"`
-	Ego      *state         `json:"ego"`
-	Wait     string         `json:"wait"`
+	Steps    *int64           `json:"steps"`
+	Timeout  *float64         `json:"timeout"`
+	Until    *timeRequest     `json:"until"`
+	To       string           `json:"to"`
+	Spawn    []spawnRequest   `json:"spawn"`
+	Remove   []actorRef       `json:"remove"`
+	Actors   []moveRequest    `json:"actors"`
+	Complete bool             `json:"complete"`
+	Signals  []signal         `json:"signals"`
+	Ego      *state           `json:"ego"`
+	Weather  *weather.Setting `json:"weather"`
+	Wait     string           `json:"wait"`
 }
 
 // isFrame reports whether more is asked for than steps.
 func (r *stepRequest) isFrame() bool {
-	return r.Until != nil || r.To != "" || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Signals != nil || r.Ego != nil || r.Wait != ""
+	return r.Until != nil || r.To != "" || r.Spawn != nil || r.Remove != nil || r.Actors != nil || r.Complete || r.Signals != nil || r.Ego != nil || r.Weather != nil || r.Wait != ""
 }
 
 // spawnRequest is an actor that comes.
@@ -433,6 +435,11 @@ func (h *handler) frameOf(r *stepRequest) (*world.Frame, error) {
 			return nil, &world.ActorError{List: "ego", Err: err}
 		}
 		f.Ego = &s
+	}
+	if r.Weather != nil {
+		if f.Weather, err = world.WeatherOf(r.Weather); err != nil {
+			return nil, err
+		}
 	}
 	return f, h.within(f)
 }
