@@ -49,6 +49,7 @@ type encoder struct {
 	device        *device
 	mode          byte
 	returns       int // of a firing, by the mode: a block for each
+	columns       int // of a packet
 	step, azimuth float64
 	next          simtime.Stamp // when that column is due
 	column        time.Duration // from column to column
@@ -78,18 +79,22 @@ func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
 	}
 	e.device, e.step, e.column = s.device, s.step, s.period/time.Duration(m.Columns)
 	e.mode, e.returns = s.mode, m.Returns.Points()
+	e.columns = s.device.columns(e.returns)
 	points, rings := m.Points, uint32(m.Rings)
 	for column := range m.Columns {
 		at := m.Stamp + simtime.Stamp(int64(column)*int64(s.period)/int64(m.Columns))
 		e.begin(at, s.start+float64(column)*s.step)
-		for len(points) > 0 && points[0].Ray/rings == uint32(column) {
-			n := 1
-			for n < len(points) && points[n].Ray == points[0].Ray {
-				n++
+		n := 0
+		for ; n < len(points) && points[n].Ray/rings == uint32(column); n++ {
+			switch {
+			case n > 0 && points[n].Ray == points[n-1].Ray: // the first of a firing is the strongest
+			case e.returns == 1:
+				e.record(&points[n], 0, m.UnitIntensity)
+			default:
+				e.pair(points[n:], m.UnitIntensity)
 			}
-			e.firing(points[:n], m.UnitIntensity)
-			points = points[n:]
 		}
+		points = points[n:]
 		e.end(dst)
 	}
 	e.next, e.azimuth = m.Stamp+simtime.Stamp(s.period), s.start+360
@@ -119,11 +124,14 @@ func (e *encoder) flush(dst *packets) {
 
 // begin begins a column: the blocks that start with it have its azimuth, degrees clockwise from ahead.
 func (e *encoder) begin(at simtime.Stamp, azimuth float64) {
-	if e.filled == 0 {
-		e.packet, e.stamp = [dataBytes]byte{}, at
-	}
 	rings := len(e.device.elevations)
 	hundredths := uint16(((int64(math.Floor(azimuth*100+0.5)) % 36000) + 36000) % 36000)
+	if e.filled == 0 {
+		e.packet, e.stamp = [dataBytes]byte{}, at
+		for empty := e.columns * rings * e.returns / blockRecords; empty < blocks; empty++ { // decoders look for turns in the last block
+			binary.LittleEndian.PutUint16(e.packet[empty*blockBytes+2:], hundredths)
+		}
+	}
 	for first, bank := e.filled*rings, 0; bank < rings; bank += blockRecords {
 		if record := first + bank; record%blockRecords == 0 {
 			for k := range e.returns {
@@ -133,54 +141,43 @@ func (e *encoder) begin(at simtime.Stamp, azimuth float64) {
 			}
 		}
 	}
-	for block := e.device.columns(e.returns) * rings * e.returns / blockRecords; block < blocks; block++ { // none of a firing's
-		binary.LittleEndian.PutUint16(e.packet[block*blockBytes+2:], hundredths)
-	}
 }
 
-// firing writes what a firing of the column that was begun returned. The points are its echoes, the strongest first. Of two, the farther is the
-// last, and has the first block of a pair. The second block has the strongest, or the second strongest where the last
-// is the strongest. A firing with one echo has it in both.
-func (e *encoder) firing(points []sample.Point, unit bool) {
-	var last, other *sample.Point
-	for i := range min(len(points), e.returns) {
-		switch p := &points[i]; {
-		case p.Return == sample.ReturnUnknown || e.units(p) == 0:
-		case last == nil:
-			last, other = p, p
+// pair writes the echoes of a firing of the column that was begun into a pair of blocks. The first has the last echo, the second the
+// strongest, or the second strongest where the last is the strongest. A firing with one echo has it in both. The points begin
+// with the firing's, the strongest first, so that the last is the farther of the first two.
+func (e *encoder) pair(points []sample.Point, unit bool) {
+	last, other := &points[0], &points[0]
+	if len(points) > 1 && points[1].Ray == points[0].Ray {
+		switch {
+		case !e.device.has(&points[1]):
+		case !e.device.has(&points[0]):
+			last, other = &points[1], &points[1]
+		case points[1].Distance > points[0].Distance:
+			last = &points[1]
 		default:
-			other = p
+			other = &points[1]
 		}
 	}
-	if last == nil {
-		return
-	}
-	if e.returns == 1 {
-		e.record(0, last, unit)
-		return
-	}
-	if other.Distance > last.Distance {
-		last, other = other, last
-	}
-	e.record(0, last, unit)
-	e.record(1, other, unit)
+	e.record(last, 0, unit)
+	e.record(other, 1, unit)
 }
 
-// units returns a point's distance as packets have it, 0 for one that they can't have.
-func (e *encoder) units(p *sample.Point) uint16 {
-	units := math.Round(float64(p.Distance) / e.device.unitM)
-	if !(units >= 1 && units <= math.MaxUint16) {
-		return 0
-	}
-	return uint16(units)
+// has reports whether packets can have an echo: its distance is 1 to 65,535 units, rounded.
+func (d *device) has(p *sample.Point) bool {
+	units := float64(p.Distance) / d.unitM
+	return p.Return != sample.ReturnUnknown && units >= 0.5 && units < math.MaxUint16+0.5
 }
 
-// record writes an echo into one of the blocks of its firing.
-func (e *encoder) record(block int, p *sample.Point, unit bool) {
+// record writes an echo of the column that was begun into one of its blocks, if packets can have it.
+func (e *encoder) record(p *sample.Point, block int, unit bool) {
+	if !e.device.has(p) {
+		return
+	}
 	rings := len(e.device.elevations)
 	n := e.filled*rings + int(p.Ray)%rings
 	out := e.packet[(n/blockRecords*e.returns+block)*blockBytes+headBytes+n%blockRecords*recordBytes:]
-	binary.LittleEndian.PutUint16(out, e.units(p))
+	binary.LittleEndian.PutUint16(out, uint16(math.Round(float64(p.Distance)/e.device.unitM)))
 	intensity := float64(p.Intensity)
 	if unit {
 		intensity *= 255
@@ -190,7 +187,7 @@ func (e *encoder) record(block int, p *sample.Point, unit bool) {
 
 // end ends the column, and the packet where that is its last.
 func (e *encoder) end(dst *packets) {
-	if e.filled++; e.filled < e.device.columns(e.returns) {
+	if e.filled++; e.filled < e.columns {
 		return
 	}
 	binary.LittleEndian.PutUint32(e.packet[stampAt:], pastHour(e.stamp))
