@@ -925,6 +925,16 @@ func TestPageSaves(t *testing.T) {
 		lowest = min(lowest, float64(math.Float32frombits(binary.LittleEndian.Uint32(data[each*i+8:]))))
 	}
 	assert.InDelta(t, -2, lowest, 0.01, "the ground is two metres below the lidar")
+	returns := eval[string](p, `import('/save.js').then(({ pcd }) => {
+		const points = new Uint8Array(28);
+		points.set([3, 9, 7], 7); // ring, tag, return
+		points.set([3, 9, 0], 21);
+		return new TextDecoder('latin1').decode(pcd({ message: { origin: [0, 0, 0], size: [1, 1, 1], points } }, 2));
+	})`, chromedp.EvalAwaitPromise)
+	assert.Contains(t, returns, "FIELDS x y z intensity ring tag instance return_type\nSIZE 4 4 4 4 1 1 4 1\nTYPE F F F F U U U U\nCOUNT 1 1 1 1 1 1 1 1\n")
+	_, list, _ := strings.Cut(returns, "DATA binary\n")
+	require.Len(t, list, 2*23)
+	assert.Equal(t, []byte{3, 9, 7, 3, 9, 0}, []byte{list[16], list[17], list[22], list[39], list[40], list[45]})
 
 	view := func() image.Image {
 		picture, err := png.Decode(bytes.NewReader(saved("view as PNG", "view_*.png")))

@@ -21,18 +21,22 @@ export function saveClouds(scene) {
   }
 }
 
-// pcd returns a cloud as PCD 0.7, binary: x, y, z in the sensor's frame as they came, within 1/65535 of the scan's box.
+// pcd returns a cloud as PCD 0.7, binary: x, y, z in the sensor's frame as they came, within 1/65535 of the scan's box. Where a firing
+// has several returns, return_type is a field, too.
 export function pcd(frame, count) {
   const { origin, size, points } = frame.message;
   const { position: p, orientation: q } = frame.pose ?? { position: [0, 0, 0], orientation: [0, 0, 0, 1] };
+  const from = new DataView(points.buffer, points.byteOffset, points.byteLength);
+  const returnAt = (i) => from.getUint8(i * bytesOfPoint + 9);
+  const several = Array.from({ length: count }, (_, i) => returnAt(i)).some((kind) => kind > 0);
+  const more = (text) => (several ? ` ${text}` : '');
   const head = [
-    '# .PCD v0.7', 'VERSION 0.7', 'FIELDS x y z intensity ring tag instance', 'SIZE 4 4 4 4 1 1 4', 'TYPE F F F F U U U',
-    'COUNT 1 1 1 1 1 1 1', `WIDTH ${count}`, 'HEIGHT 1', `VIEWPOINT ${[...p, q[3], q[0], q[1], q[2]].join(' ')}`, `POINTS ${count}`, 'DATA binary', '',
+    '# .PCD v0.7', 'VERSION 0.7', `FIELDS x y z intensity ring tag instance${more('return_type')}`, `SIZE 4 4 4 4 1 1 4${more('1')}`,
+    `TYPE F F F F U U U${more('U')}`, `COUNT 1 1 1 1 1 1 1${more('1')}`, `WIDTH ${count}`, 'HEIGHT 1', `VIEWPOINT ${[...p, q[3], q[0], q[1], q[2]].join(' ')}`, `POINTS ${count}`, 'DATA binary', '',
   ].join('\n');
-  const each = 22;
+  const each = several ? 23 : 22;
   const out = new DataView(new ArrayBuffer(head.length + each * count));
   new Uint8Array(out.buffer).set(new TextEncoder().encode(head));
-  const from = new DataView(points.buffer, points.byteOffset, points.byteLength);
   for (let i = 0; i < count; i++) {
     const [at, to] = [i * bytesOfPoint, head.length + i * each];
     for (let k = 0; k < 3; k++) out.setFloat32(to + 4 * k, origin[k] + (size[k] * from.getUint16(at + 2 * k, true)) / 65535, true);
@@ -40,6 +44,7 @@ export function pcd(frame, count) {
     out.setUint8(to + 16, from.getUint8(at + 7));
     out.setUint8(to + 17, from.getUint8(at + 8));
     out.setUint32(to + 18, from.getUint32(at + 10, true), true);
+    if (several) out.setUint8(to + 22, returnAt(i));
   }
   return out.buffer;
 }
