@@ -153,7 +153,19 @@ INLINE void direction_of(const lens *l, const vf p[2], const vf x[2], const vf y
     r->right[2] = -over * across, r->down[2] = -over * along;
 }
 
-// rays_near returns what places of the table, in its pixels, see along; whole where all are pixels.
+// inner finds where the table has the pixels of a packet, of which each four lie side by side; 0 where one lies at
+// the table's edge or beyond.
+INLINE int inner(const optics *o, vi column, vi row, const float *where[QUADS]) {
+    for (int k = 0; k < QUADS; k++) {
+        int x = column[4 * k], y = row[4 * k];
+        if (x < 1 || y < 1 || x + 4 >= o->width || y + 1 >= o->height) return 0;
+        where[k] = o->table + 2 * ((size_t)y * (size_t)o->width + (size_t)x);
+        if (y + 8 < o->height) __builtin_prefetch(where[k] + 16 * o->width); // the packet there comes soon
+    }
+    return 1;
+}
+
+// rays_near returns what places of the table, in its pixels, see along; whole where all are a packet's pixels.
 INLINE void rays_near(const optics *o, vf x, vf y, int whole, pixel_rays *r) {
     vi last_x = i_set(o->width - 1), last_y = i_set(o->height - 1), zero = i_set(0);
     vf beyond = v_set(1e6f); // what no whole number holds is undefined
@@ -161,12 +173,18 @@ INLINE void rays_near(const optics *o, vf x, vf y, int whole, pixel_rays *r) {
     vi column = v_trunc(v_floor(x + 0.5f)), row = v_trunc(v_floor(y + 0.5f));
     column = i_sel(i_lt(column, zero), zero, column), column = i_sel(i_lt(last_x, column), last_x, column);
     row = i_sel(i_lt(row, zero), zero, row), row = i_sel(i_lt(last_y, row), last_y, row);
-    vf here[2], before[2], after[2], right[2], down[2], p[2];
-    entry_at(o, column, row, here);
-    entry_at(o, column - 1, row, before), entry_at(o, column + 1, row, after);
-    change_of(before, here, after, right);
-    entry_at(o, column, row - 1, before), entry_at(o, column, row + 1, after);
-    change_of(before, here, after, down);
+    vf here[2], left[2], beside[2], above[2], below[2], right[2], down[2], p[2];
+    const float *where[QUADS];
+    if (whole && inner(o, column, row, where)) { // several times as fast as gathers
+        ptrdiff_t line = 2 * (ptrdiff_t)o->width;
+        v_pairs(where, 0, here);
+        v_pairs(where, -2, left), v_pairs(where, 2, beside), v_pairs(where, -line, above), v_pairs(where, line, below);
+    } else {
+        entry_at(o, column, row, here);
+        entry_at(o, column - 1, row, left), entry_at(o, column + 1, row, beside);
+        entry_at(o, column, row - 1, above), entry_at(o, column, row + 1, below);
+    }
+    change_of(left, here, beside, right), change_of(above, here, below, down);
     r->seeing = m_not(missing(here));
     p[0] = here[0], p[1] = here[1];
     if (!whole) {

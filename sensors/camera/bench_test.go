@@ -103,6 +103,15 @@ func BenchmarkColorPlumbBob1920x1080(b *testing.B) {
 	benchmarkColor(b, "lens", "plumb_bob", "distortion", "-0.2,0.05,0,0,0")
 }
 
+// BenchmarkLens640x480 has a lens of the table beside the one with a formula that sees the same.
+func BenchmarkLens640x480(b *testing.B) {
+	for _, lens := range []string{"svl_fisheye", "mei"} {
+		b.Run(lens, func(b *testing.B) {
+			benchmarkCameras(b, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(640, 480, "lens", lens, "xi", 1.2, "fov", 80)})
+		})
+	}
+}
+
 // BenchmarkShutter640x480 has rolling shutters and blur beside what they are measured by.
 func BenchmarkShutter640x480(b *testing.B) {
 	bent := []any{"lens", "plumb_bob", "distortion", "-0.2,0.05,0,0,0"}

@@ -103,6 +103,71 @@ func TestRaysOfDevicesAreGos(t *testing.T) {
 	}
 }
 
+// TestSamplesAreBetweenTheEntriesOfATable: the 16 points of each pixel see the squares of a chessboard that the float64 lens sees there. Those that
+// don't are an area, and that over the edges' length is how far points are off in the mean.
+func TestSamplesAreBetweenTheEntriesOfATable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	const tile, half, distance, grid = 2.0, 8, 5.0, 4
+	b := scenetest.NewBuilder("chessboard")
+	b.Scene.Light = scene.Light{Exposure: 1}
+	white := scenetest.Matte("white", 0, 0, 0)
+	white.Emissive = mgl32.Vec3{1, 1, 1}
+	for i := -half; i < half; i++ {
+		for j := -half; j < half; j++ {
+			if (i+j)&1 == 0 {
+				pose := spatial.FromRPY(mgl64.Vec3{distance, tile * (float64(i) + 0.5), tile * (float64(j) + 0.5)}, 0, -90, 0)
+				b.Put("tile", scenetest.Plane(tile, 1), white, scene.Placement{Pose: pose, Tag: scene.TagWall})
+			}
+		}
+	}
+	glows := func(ray mgl64.Vec3) bool {
+		y, z := -ray[0]/ray[2]*distance/tile, -ray[1]/ray[2]*distance/tile
+		return ray[2] > 0 && math.Abs(y) < half && math.Abs(z) < half && (int(math.Floor(y))+int(math.Floor(z)))&1 == 0
+	}
+	fisheye, err := lensBy(t, map[string]any{"calibration": fishes})
+	require.NoError(t, err)
+	numbers := []float64{-0.2, 0.05, 0.001, -0.001, 0.01, 0, 0, 0}
+	for name, c := range map[string]struct {
+		lens       camera.Lens
+		attributes map[string]any
+	}{
+		"wide":   {fisheye, map[string]any{"calibration": fishes}},
+		"narrow": {must(lens(t, 96, 72, 90).Rational(numbers)), size(96, 72, "lens", "rational", "distortion", numbers)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.attributes["samples"], c.attributes["enable_postprocess_effects"] = grid*grid, false
+			onBothDevices(t, func(t *testing.T, thread *gpu.Thread) {
+				r := newRigOn(t, thread, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), c.attributes})
+				defer r.end()
+				r.fire(0)
+				off, edges, before := 0.0, 0.0, 0.0
+				for v := range c.lens.Height {
+					for u := range c.lens.Width {
+						want := 0.0
+						for k := range grid * grid {
+							x, y := (float64(k%grid)+0.5)/grid-0.5, (float64(k/grid)+0.5)/grid-0.5
+							if glows(c.lens.Ray(float64(u)+x, float64(v)+y)) {
+								want += 1. / (grid * grid)
+							}
+						}
+						got := math.Round(float64(pixelAt(r.picture(0), u, v)[1])/255*grid*grid) / (grid * grid)
+						off += math.Abs(got - want)
+						if u > 0 {
+							edges += math.Abs(want - before)
+						}
+						before = want
+					}
+				}
+				t.Logf("%.1f pixels of edges, points are %.5f pixels off", edges, off/edges)
+				assert.Greater(t, edges, 300.0)
+				assert.Less(t, off/edges, 1e-3)
+			})
+		})
+	}
+}
+
 // wallOf returns the wall of the room that has about a normal of the optical frame: exactly that, outwards, and how far
 // the wall is.
 func wallOf(optical spatial.Pose, about mgl64.Vec3, side float64) (normal mgl64.Vec3, distance float64) {
