@@ -2,10 +2,12 @@
 
     python3 -m unittest discover -s python/tests
 """
+import base64
 import collections
 import copy
 import decimal
 import gc
+import io
 import json
 import math
 import multiprocessing
@@ -603,6 +605,31 @@ class TestStep(unittest.TestCase):
             self.assertTrue(sim.models["vehicle.sedan"].paint)
             self.assertFalse(sim.models["walker.pedestrian.0001"].paint)
             self.assertTrue(sim.status()["time"]["paused"])
+
+    def test_a_camera_is_as_it_was_calibrated(self):
+        calibration = "image_width: 64\nimage_height: 48\nK: [30.125, 0, 31, 0, 30.25, 23, 0, 0, 1]\ndistortion_model: equidistant\nD: [0.0625, 0.01, 0, 0]\n"
+        with launch() as sim:
+            keys = sim.spawn_sensor("sensor.camera.rgb", "wide", z=1.5, rate=10, calibration=calibration, shutter="rolling", line_time=1e-4, exposure_time=0.002)
+            self.assertEqual(keys, ["wide/image", "wide/camera_info"])
+            frames = [sim.step(0.1) for _ in range(3)]
+            picture, info = frames[-1]["wide/image"], frames[-1]["wide/camera_info"]
+            self.assertEqual((picture.shape, info.distortion_model, list(info.k[:5]), list(info.d)), ((48, 64, 3), "equidistant", [30.125, 0, 31, 0, 30.25], [0.0625, 0.01, 0, 0]))
+            self.assertEqual(picture.stamp, 300_000_000 - 47 * 100_000 - 1_000_000, "the middle of the first row's exposure")
+            self.assertTrue(picture.any())
+            rays = np.zeros((16, 32, 3), np.float32)
+            rays[..., 0], rays[..., 2] = np.linspace(-1, 1, 32), 1
+            table = io.BytesIO()
+            np.save(table, rays)
+            sim.spawn_sensor("sensor.camera.depth", "own", z=1.5, rate=10, image_size_x=32, image_size_y=16, lens="table", table=base64.b64encode(table.getvalue()).decode())
+            for bad, why in (({"calibration": "wide.yaml"}, 'calibration is the path "wide.yaml".*give the file\'s content'),
+                             ({"calibration": calibration.replace("30.125", ".nan")}, "calibration:3:5: .*need a finite number"),
+                             ({"calibration": calibration, "image_size_x": 65}, "image_size_x is 65, and the calibration file is for a picture of 64x48"),
+                             ({"lens": "table", "table": "k05VTVBZ"}, "table: calibration can't be used"),
+                             ({"shutter": "rolling", "line_time": 0.01}, "a line_time of 0.01 s makes a picture of 64 lines"),
+                             ({"shutter": "sideways"}, "sideways")):
+                with self.subTest(bad=bad), self.assertRaisesRegex(rb.Refused, why):
+                    sim.spawn_sensor("sensor.camera.rgb", "bad", rate=10, **{"image_size_y": 64, **bad} if "line_time" in bad else bad)
+            sim.step(0.1)
 
     def test_color(self):
         rig = {"sensors": [dict(RIG["sensors"][0], pose={"x": 0, "z": 1})]}

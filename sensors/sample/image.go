@@ -1,5 +1,10 @@
 package sample
 
+import (
+	"math"
+	"strconv"
+)
+
 // Pixel encodings of Image, as sensor_msgs/image_encodings names them.
 const (
 	EncodingRGB8   = "rgb8"
@@ -39,6 +44,14 @@ type Shutter struct {
 	// FirstNs is when the exposure of the line that is read first began, nanoseconds after the
 	// stamp: 0 or below.
 	FirstNs int64
+}
+
+// String returns the order of the lines and their time, "" for a picture of one instant.
+func (s Shutter) String() string {
+	if s.Readout == "" {
+		return ""
+	}
+	return "rolling " + s.Readout + ", " + strconv.FormatFloat(math.Round(1e9*s.LineTime)/1e3, 'f', -1, 64) + " µs a line"
 }
 
 // CacheKey groups images of about one size in one pool.

@@ -185,6 +185,9 @@ func pngURL(m image.Image) (template.URL, error) {
 // drawImage shows a camera's data as people see it, and says how.
 func drawImage(m *sample.Image, typeID string) (shown image.Image, caption string) {
 	caption = fmt.Sprintf("%d × %d, %s", m.Width, m.Height, m.Encoding)
+	if rolls := m.Shutter.String(); rolls != "" {
+		caption += ", " + rolls
+	}
 	kind, err := picture.KindOf(m, typeID)
 	if err != nil {
 		return image.NewNRGBA(image.Rect(0, 0, 1, 1)), caption + ": " + err.Error()

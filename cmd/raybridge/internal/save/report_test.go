@@ -29,6 +29,11 @@ func TestDrawImageTellsTagsByTheSensor(t *testing.T) {
 	grey := uint8(scene.TagCar)
 	assert.Equal(t, color.RGBA{grey, grey, grey, 255}, shown.At(0, 0))
 
+	assert.NotContains(t, caption, "rolling")
+	m.Shutter = sample.Shutter{Readout: "bottom_up", LineTime: 2.5e-5, ExposureTime: 1e-3}
+	_, caption = drawImage(m, "sensor.camera.rgb")
+	assert.Contains(t, caption, "1 × 1, mono8, rolling bottom_up, 25 µs a line")
+
 	m.Encoding = "yuv422"
 	_, caption = drawImage(m, "sensor.camera.rgb")
 	assert.Contains(t, caption, "can't show")

@@ -95,6 +95,9 @@ func (c *camera) caption(cursor image.Point) string {
 	size := c.picture.Rect.Size()
 	if !cursor.In(c.drawn) {
 		text := fmt.Sprintf("%d×%d %s", size.X, size.Y, c.shown.Encoding)
+		if rolls := c.shown.Shutter.String(); rolls != "" {
+			text += ", " + rolls
+		}
 		if c.drawn.Dx() != size.X {
 			text += fmt.Sprintf(", %d %%", (c.drawn.Dx()*100+size.X/2)/size.X)
 		}
