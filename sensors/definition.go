@@ -61,6 +61,8 @@ type Definition struct {
 	Looks bool
 	// OpenGL says that it has shaders of its own, so that no device but one of OpenGL can make it.
 	OpenGL bool
+	// Weather is what its data shows of the weather.
+	Weather Felt
 	// New makes a sensor that isn't begun yet. Errors that lie in the
 	// settings wrap ErrValue.
 	New func(Spec) (Sensor, error)
@@ -125,6 +127,9 @@ func (d *Definition) validate() error {
 		return fmt.Errorf("%w: sensor %s: a tag is empty", ErrDefinition, d.ID)
 	case d.EachFrame && !d.Rate.IsZero():
 		return fmt.Errorf("%w: sensor %s: it fires each frame and so can't have the rate %v", ErrDefinition, d.ID, d.Rate)
+	}
+	if err := d.Weather.validate(); err != nil {
+		return fmt.Errorf("%w: sensor %s: %w", ErrDefinition, d.ID, err)
 	}
 	seen := map[string]bool{}
 	for i := range d.Attributes {

@@ -191,7 +191,7 @@ func TestGround(t *testing.T) {
 	assert.InDelta(t, 1, weather.State{Snow: 5}.SnowCover(), 0)
 }
 
-// TestPureAirLimitsNoSight: what no air lets one see is no limit, and changes nothing.
+// TestPureAirLimitsNoSight: what no air lets one see limits nothing, and changes nothing.
 func TestPureAirLimitsNoSight(t *testing.T) {
 	assert.Zero(t, weather.State{Visibility: 1e9}.Extinction())
 	assert.Zero(t, weather.State{Visibility: 300e3}.Extinction())

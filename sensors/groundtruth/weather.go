@@ -29,7 +29,11 @@ var WeatherDefinition = sensors.Define(sensors.Definition{
 		QoS: flow.StaticQoS,
 	}),
 	EachFrame: true,
+	Weather:   sensors.Felt{Visibility: reported, Rain: reported, Snow: reported, Wetness: reported, Wind: reported, Cloud: reported},
 }, func(sensors.Spec, Weather) (sensors.Sensor, error) { return &weatherStation{}, nil })
+
+// reported is how it feels each part of the weather.
+const reported = "reported"
 
 // WeatherReport is the weather from its stamp on, until that of the next report.
 type WeatherReport struct {

@@ -41,7 +41,8 @@ var LaserScanDefinition = sensors.Define(sensors.Definition{
 		Name: "scan", Suffix: "/scan", Doc: "sensor_msgs/LaserScan in the sensor's frame",
 		QoS: flow.SensorDataQoS,
 	}),
-	Rate: simtime.Hz(5),
+	Rate:    simtime.Hz(5),
+	Weather: thinned,
 }, newPlanarLidar)
 
 // planarLidar publishes scans of one laser as ranges.

@@ -263,6 +263,7 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	Tags:    []string{"lidar", "gpu"},
 	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
+	Weather: thinned,
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
 	light, err := o.Own.radiometry(o.Preset, spec.Settings)
 	if err != nil {
@@ -287,6 +288,7 @@ var RayCastSemanticDefinition = sensors.Define(sensors.Definition{
 	Tags:    []string{"lidar", "semantic", "gpu"},
 	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
+	Weather: thinned,
 }, func(spec sensors.Spec, o RayCastSemantic) (sensors.Sensor, error) {
 	return newCloudLidar(spec, o, receiver{}, o.Own.Layout)
 })

@@ -327,9 +327,13 @@ func TestConformance(t *testing.T) {
 			if d == lidar.RayCastDefinition {
 				o.Attributes["atmosphere_attenuation_rate"] = 0.1 // so that the walls are dim enough to be lost
 			}
+			unfelt := map[string]string{}
+			if d == lidar.RayCastSemanticDefinition { // without an intensity
+				unfelt["rain"], unfelt["snow"] = "the walls are near", "the walls are near"
+			}
 			const elsewhere = "TestAFiringTableGivesWhatItsDeviceGives"
 			sensortest.Run(t, d, sensortest.Suite{
-				Options: o, Changed: changed, Unchanging: withRadiometry(map[string]string{"firing_table": elsewhere, "firing_period": elsewhere}),
+				Options: o, Changed: changed, Unfelt: unfelt, Unchanging: withRadiometry(map[string]string{"firing_table": elsewhere, "firing_period": elsewhere}),
 			})
 		})
 	}

@@ -8,8 +8,13 @@ import (
 	"github.com/raybridge/raybridge/weather"
 )
 
+// thinned is how lidars feel the weather.
+var thinned = sensors.Felt{Visibility: extinct, Rain: extinct, Snow: extinct}
+
+const extinct = "shorter range, weaker returns"
+
 // air is what the weather does to a lidar that has no threshold. A return at R stays where exp(-2 extinction R) (range / R)² is 1
-// or more, so that the ranges of the table are shorter. The zero value is no weather.
+// or more, so that the ranges of the table are shorter. The zero value stands for clear air.
 type air struct{ extinction float64 }
 
 // airAt is that of a scan.

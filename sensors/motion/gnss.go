@@ -63,7 +63,8 @@ var GNSSDefinition = sensors.Define(sensors.Definition{
 	Outputs: sensors.OneOutput[sample.GnssFix](sensors.OutputSpec{
 		Name: "fix", Suffix: "/fix", Doc: "sensor_msgs/NavSatFix",
 	}),
-	Rate: simtime.Hz(10),
+	Rate:    simtime.Hz(10),
+	Weather: sensors.Felt{None: "rain of 100 mm/h takes less than 0.005 dB/km from L1"},
 }, func(spec sensors.Spec, o GNSS) (sensors.Sensor, error) {
 	return &gnss{
 		Reading:   sensors.Reading[sample.GnssFix]{Spec: spec},

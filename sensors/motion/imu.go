@@ -70,7 +70,8 @@ var IMUDefinition = sensors.Define(sensors.Definition{
 		Name: "imu", Suffix: "/data", Doc: "sensor_msgs/Imu in the sensor's frame",
 		QoS: flow.ReliableQoS(100),
 	}),
-	Rate: simtime.Hz(100),
+	Rate:    simtime.Hz(100),
+	Weather: sensors.Felt{None: "a world moves the vehicle, and may have its wind push it"},
 }, func(spec sensors.Spec, o IMU) (sensors.Sensor, error) {
 	step := math.Sqrt(spec.Rate.Float64())
 	return &imu{

@@ -58,7 +58,8 @@ var RadarDefinition = sensors.Define(sensors.Definition{
 			Name: "objects", Suffix: "/objects", Doc: "the vehicles and walkers among them", QoS: flow.SensorDataQoS,
 		}),
 	},
-	Rate: simtime.Hz(20),
+	Rate:    simtime.Hz(20),
+	Weather: sensors.Felt{Rain: "shorter range"},
 }, newRadar)
 
 // skin is how near a surface is that a sensor lies on and doesn't see, as the road at a vehicle's

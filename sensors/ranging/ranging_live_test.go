@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 				"horizontal_fov": 50.0, "vertical_fov": 50.0, "range": 10.0, "points_per_second": 10_000, "noise_seed": 9,
 			},
 			Unchanging: map[string]string{"frequency": "only in rain: TestRadarInRain"},
+			Unfelt:     map[string]string{"rain": "the target is near: TestRadarInRain"},
 		},
 		ranging.UltrasonicDefinition: {
 			Options: sensortest.Options{Scene: edged.Scene},

@@ -35,7 +35,8 @@ var UltrasonicDefinition = sensors.Define(sensors.Definition{
 	Outputs: sensors.OneOutput[sample.Range](sensors.OutputSpec{
 		Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: flow.SensorDataQoS,
 	}),
-	Rate: simtime.Hz(15),
+	Rate:    simtime.Hz(15),
+	Weather: sensors.Felt{None: "what air takes from sound depends on its temperature and humidity, which a weather doesn't have, and drops are far smaller than its waves"},
 }, newUltrasonic)
 
 type ultrasonic struct {

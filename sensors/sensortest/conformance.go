@@ -28,12 +28,16 @@ type Suite struct {
 	// Unchanging lists the attributes that don't change the data of this
 	// scene, each with the reason.
 	Unchanging map[string]string
+	// Unfelt lists the parts of the weather, by their keys, that the definition says are felt and that don't
+	// change the data of this scene, each with the reason.
+	Unfelt map[string]string
 	// Still is true for a sensor whose data doesn't depend on where it is.
 	Still bool
 }
 
 // Run checks what every sensor type keeps. Data names its stamp, is equal for equal seeds, and
-// changes with the pose and with every attribute. Live ones count from the next firing on.
+// changes with the pose, with every attribute, and with the weather as the definition says. Live attributes count from the
+// next firing on.
 // End may be called twice.
 func Run(t *testing.T, d *sensors.Definition, s Suite) {
 	t.Helper()
@@ -64,6 +68,7 @@ func Run(t *testing.T, d *sensors.Definition, s Suite) {
 		a := &d.Attributes[i]
 		t.Run("attribute "+a.Name, func(t *testing.T) { checkAttribute(t, d, s, a, base) })
 	}
+	t.Run("feels the weather as it says", func(t *testing.T) { checkWeather(t, d, s, base) })
 	t.Run("counts a capture that its end leaves behind", func(t *testing.T) { checkUnfinished(t, d, s.Options) })
 	t.Run("may be ended twice", func(t *testing.T) {
 		h := New(t, d, s.Options)

@@ -381,6 +381,45 @@ stands for the type in wire formats and never changes. Coordinates are REP-103: 
 	return []byte(strings.TrimRight(p.String(), "\n") + "\n")
 }
 
+// The lines of docs/weather.md between which the table of sensors stands.
+const (
+	feltBegins = "<!-- Sensors: written by `make generate`. -->\n"
+	feltEnds   = "<!-- . -->\n"
+)
+
+// Weather returns docs/weather.md, whose text is given, with the table of what each sensor feels of the weather. Those that feel none
+// of it have a row if they say why.
+func Weather(text []byte, registry *sensors.Registry) ([]byte, error) {
+	before, rest, begins := strings.Cut(string(text), feltBegins)
+	_, after, ends := strings.Cut(rest, feltEnds)
+	if !begins || !ends {
+		return nil, fmt.Errorf("docs/weather.md lacks the lines %s and %s around its table of sensors", strings.TrimSpace(feltBegins), strings.TrimSpace(feltEnds))
+	}
+	head, rows, without := []string{"sensor"}, [][]string{}, [][]string{}
+	for _, part := range (&sensors.Felt{}).Parts() {
+		head = append(head, code(part.Key))
+	}
+	for _, d := range registry.Match("*") {
+		row := []string{fmt.Sprintf("[`%s`](sensors.md#%s)", d.ID, anchor(d.ID))}
+		if d.Weather.None != "" {
+			without = append(without, append(row, d.Weather.None))
+		}
+		if d.Weather.Keys() == nil {
+			continue
+		}
+		for _, part := range d.Weather.Parts() {
+			row = append(row, part.How)
+		}
+		rows = append(rows, row)
+	}
+	var p page
+	p.WriteString(before + feltBegins + "\n")
+	p.table(head, rows)
+	p.table([]string{"feels none of it", "because"}, without)
+	p.WriteString(feltEnds + after)
+	return []byte(p.String()), nil
+}
+
 // anchor is the link target that renderers give a heading.
 func anchor(heading string) string {
 	return strings.NewReplacer(".", "", " ", "-").Replace(strings.ToLower(heading))
@@ -419,6 +458,9 @@ func facts(d *sensors.Definition, set func([]string) string) []string {
 	}
 	if len(d.Tags) > 0 {
 		list = append(list, "tags "+set(d.Tags))
+	}
+	if felt := d.Weather.Keys(); felt != nil {
+		list = append(list, "feels of the weather "+set(felt))
 	}
 	return list
 }

@@ -38,8 +38,12 @@ func TestPagesAreInStep(t *testing.T) {
 	require.NoError(t, err)
 	definitions, err := reference.Definitions(all.Registry(), "../../../..")
 	require.NoError(t, err)
+	weather, err := os.ReadFile("../../../../docs/weather.md")
+	require.NoError(t, err)
+	weather, err = reference.Weather(weather, all.Registry())
+	require.NoError(t, err)
 	for path, want := range map[string][]byte{
-		"../../../../docs/messages.md": messages, "../../../../docs/raybridge-msgs.md": definitions,
+		"../../../../docs/weather.md": weather, "../../../../docs/messages.md": messages, "../../../../docs/raybridge-msgs.md": definitions,
 		"../../../../docs/config.md": reference.Config(), "../../../../docs/sensors.md": reference.Sensors(all.Registry()),
 		"../../../../docs/rigs.md": reference.Rigs(rig.Dialects()), "testdata/bridges.txt": listing(t),
 	} {
