@@ -196,6 +196,30 @@ func (m *model) dualOf(scan *sample.PointCloud) *sample.PointCloud {
 	return &dual
 }
 
+// organized is a dual scan with two points of each firing: those without an echo are misses.
+func (m *model) organized(dual *sample.PointCloud) *sample.PointCloud {
+	whole := *dual
+	whole.Organized, whole.Points = true, make([]sample.Point, 2*dual.Columns*len(m.lasers))
+	for i := range whole.Points {
+		l := m.lasers[i/2%len(m.lasers)]
+		first := &dual.Points[0]
+		turned := float64(i/2/len(m.lasers)) - float64(int(first.Ray)/len(m.lasers))
+		azimuth := float64(first.Azimuth) - (360*turned/float64(dual.Columns)+l.azimuth-m.lasers[int(first.Ray)%len(m.lasers)].azimuth)*math.Pi/180
+		whole.Points[i] = sample.Point{
+			Distance: float32(math.Inf(1)), Azimuth: float32(azimuth), Elevation: float32(l.elevation * math.Pi / 180), Ray: uint32(i / 2),
+		}
+	}
+	for i := range dual.Points {
+		p := &dual.Points[i]
+		at := 2 * p.Ray
+		if i > 0 && dual.Points[i-1].Ray == p.Ray {
+			at++
+		}
+		whole.Points[at] = *p
+	}
+	return &whole
+}
+
 // pair is what a device that reports two returns says of a firing: its last echo and its strongest, or its second strongest where the last is
 // the strongest. A firing with one echo has it twice.
 type pair struct{ last, other *sample.Point }

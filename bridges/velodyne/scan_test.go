@@ -211,6 +211,9 @@ func TestDualScansComeBack(t *testing.T) {
 		require.NoError(t, e.scan(&made, scan))
 		perPacket := map[byte]int{0x22: 12, 0x28: 6, 0xA1: 1}[product]
 		require.Len(t, made.stamps, columns/perPacket, "none is left over")
+		var fromWhole packets
+		require.NoError(t, new(encoder).scan(&fromWhole, m.organized(scan)))
+		assert.Equal(t, made, fromWhole, "the same with misses")
 		for packet, stamp := range made.stamps {
 			require.EqualValues(t, int64(packet*perPacket)*int64(period)/columns, stamp)
 			_, readings := readPacket(t, list, made.data[1206*packet:][:1206])
