@@ -170,6 +170,12 @@ projection_matrix: {rows: 3, cols: 4, data: [29.5, 0, 30.5, -14.75, 0, 29.5, 23.
 	_, err = list[0].Definition.New(list[0])
 	assert.ErrorContains(t, err, filepath.Join(folder, "bad.yaml")+":1:4: K: calibration can't be used: K has 2 numbers, need 9")
 
+	write("long.yaml", "K: [1, 2]\n")
+	require.NoError(t, os.Truncate(filepath.Join(folder, "long.yaml"), 64<<20+1))
+	_, err = resolve("sensors:\n- id: sensor.camera.rgb\n  name: right\n  calibration: long.yaml\n")
+	assert.ErrorContains(t, err, "rig.yaml:4:16: sensors[0].calibration: ")
+	assert.ErrorContains(t, err, "long.yaml has more than 64 MiB")
+
 	write("rays.npy", "\x93NUMPY\x01\x00")
 	list, err = resolve("sensors:\n- {id: sensor.camera.rgb, name: right, lens: table, table: rays.npy}\n")
 	require.NoError(t, err)

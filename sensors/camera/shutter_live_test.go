@@ -188,6 +188,40 @@ func TestACarIsSheared(t *testing.T) {
 	})
 }
 
+// TestWhatMovesInItselfRolls: each row sees a panel where its joint, or the joint of its skin, has brought it by then. A skin is shown in
+// steps of 12.5 ms.
+func TestWhatMovesInItselfRolls(t *testing.T) {
+	const speed, side, lineTime = 2.0, 80, 1000.0
+	onBothDevices(t, func(t *testing.T, thread *gpu.Thread) {
+		for name, c := range map[string]struct {
+			bend func(*scene.Asset)
+			off  float64 // metres
+		}{
+			"joint": {func(a *scene.Asset) {
+				a.Nodes[0].Skin, a.Meshes[0].Joints, a.Meshes[0].Weights = nil, nil, nil
+				for i := range a.Animations[0].Channels {
+					a.Animations[0].Channels[i].Node = 0
+				}
+			}, 1e-3},
+			"skin": {func(*scene.Asset) {}, speed * 0.0126},
+		} {
+			asset := door(false)
+			c.bend(asset)
+			b := scenetest.NewBuilder("door")
+			place := scenetest.At(7, 0, 0, scene.TagPedestrian)
+			place.Whole = true
+			_, err := b.Scene.Add(asset, place)
+			require.NoError(t, err)
+			r := newRigOn(t, thread, b.Scene, nil, mounted{camera.DepthDefinition, forward(0), size(side, side, rolling(lineTime, "fov", 20)...)})
+			r.fireAfterATick()
+			for row := range side {
+				assert.InDelta(t, 7-speed*shutterAt(row, side, lineTime), depthAt(r.picture(0), side/2, row), c.off, "%s, row %d", name, row)
+			}
+			r.end()
+		}
+	})
+}
+
 // passingCity are things of all kinds before an ego that drives and turns.
 func movingStand(seed uint64) stand {
 	s := still(scenetest.Soup(seed, 6000, true), forward(1), simtime.Stamp(second-100_000_000), simtime.Stamp(second))

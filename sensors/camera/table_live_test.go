@@ -41,6 +41,15 @@ func TestCamerasOfOneCalibrationShareTheirPass(t *testing.T) {
 	}
 }
 
+// TestTheStartSaysHowNearCameraInfoIs: of a lens that no model of ROS is, and of no other.
+func TestTheStartSaysHowNearCameraInfoIs(t *testing.T) {
+	mei := size(96, 72, "lens", "mei", "xi", 1.2, "distortion", "-0.05,0.01,0,0")
+	r := newRig(t, scenetest.MovingWall(15, 0), nil, mounted{camera.DepthDefinition, forward(1), mei})
+	assert.Regexp(t, `the model of OpenCV's that is nearest to the lens" camera=camera model=equidistant "pixels off"=0\.\d+\n`, r.log.String())
+	r = newRig(t, scenetest.MovingWall(15, 0), nil, mounted{camera.DepthDefinition, forward(1), map[string]any{"calibration": fishes}})
+	assert.NotContains(t, r.log.String(), "pixels off")
+}
+
 // TestRaysOfDevicesAreGos: each pixel's ray as a device has it, over the whole picture, found by depth in rooms whose
 // walls are known. Each room gives a plane that the ray's point at z = 1 lies on; three turned rooms give the point.
 func TestRaysOfDevicesAreGos(t *testing.T) {

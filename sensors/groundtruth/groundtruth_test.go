@@ -90,6 +90,38 @@ func TestTheBoxOfACubeIsTightToThePixel(t *testing.T) {
 	assert.EqualValues(t, simtime.Stamp(100_000_000), m.Stamp)
 }
 
+// TestTheBoxThroughALens: it holds the pixels whose rays meet the cube, and counts them, far beside the axis too.
+func TestTheBoxThroughALens(t *testing.T) {
+	at := mgl64.Vec3{0.5, 5, 0.5} // 84 degrees to the left
+	b := newTown()
+	b.Put("car", scenetest.Box(2, 2, 2), scenetest.Matte("grey", 0.5, 0.5, 0.5), scene.Placement{Pose: spatial.FromRPY(at, 0, 0, 0), Tag: scene.TagCar, TypeID: "vehicle.sedan"})
+	lens, err := camera.NewLens(200, 150, 126)
+	require.NoError(t, err)
+	lens, err = lens.Equidistant([4]float64{0.05, -0.01})
+	require.NoError(t, err)
+	m := boxes2D(t, sensortest.Options{Scene: b.Scene}, "fov", 126.0, "lens", "equidistant", "distortion", []float64{0.05, -0.01, 0, 0})
+	require.Len(t, m.Boxes, 1)
+	left, top, right, bottom, pixels := 200, 150, 0, 0, 0
+	for v := range 150 {
+		for u := range 200 {
+			ray := spatial.OpticalInBody().Rotate(lens.Ray(float64(u), float64(v)))
+			near, far := 0.0, math.Inf(1)
+			for axis := range 3 {
+				a, b := (at[axis]-1)/ray[axis], (at[axis]+1)/ray[axis]
+				near, far = max(near, min(a, b)), min(far, max(a, b))
+			}
+			if near < far {
+				left, top, right, bottom, pixels = min(left, u), min(top, v), max(right, u+1), max(bottom, v+1), pixels+1
+			}
+		}
+	}
+	require.Greater(t, pixels, 100)
+	box := m.Boxes[0]
+	assert.Equal(t, []float32{float32(left), float32(top), float32(right), float32(bottom)},
+		[]float32{box.CenterX - box.Width/2, box.CenterY - box.Height/2, box.CenterX + box.Width/2, box.CenterY + box.Height/2})
+	assert.InDelta(t, pixels, box.Pixels, 2)
+}
+
 // A cube crosses the picture to the left while its lines are read, so its box is wider by what it moved meanwhile.
 func TestTheBoxOfWhatARollingShutterSees(t *testing.T) {
 	const speed, lineTime = 20.0, 200e-6
