@@ -24,7 +24,7 @@ import (
 func TestARunsWeather(t *testing.T) {
 	t.Parallel()
 	without := opened(t, "", raybridge.Config{})
-	assert.Equal(t, weather.State{}, without.Weather().At(0))
+	assert.Equal(t, weather.State{}, without.History().Weather().At(0))
 	assert.Empty(t, without.SensorsOf(groundtruth.WeatherID))
 
 	out := t.TempDir()
@@ -39,15 +39,15 @@ bridges: [{type: mcap, connection: "drive.mcap?compression=none"}]`, raybridge.C
 	require.NoError(t, err)
 	for range 2 {
 		require.NoError(t, s.Step(t.Context(), 2))
-		assert.Equal(t, fog, s.Weather().At(20e6))
+		assert.Equal(t, fog, s.History().Weather().At(20e6))
 		_, err = s.StepTo(t.Context(), &world.Frame{Until: 40e6, Weather: &weather.State{Snow: 1}})
 		require.NoError(t, err)
 		require.Len(t, told, 2)
 		assert.Equal(t, []float64{100, 0}, []float64{told[0].Visibility, told[0].Snow})
 		assert.Equal(t, []float64{0, 1}, []float64{told[1].Visibility, told[1].Snow})
 		assert.EqualValues(t, 30e6, told[1].Stamp, "the first instant of the step")
-		assert.Equal(t, fog, s.Weather().At(29e6))
-		assert.Equal(t, weather.State{Snow: 1}, s.Weather().At(30e6))
+		assert.Equal(t, fog, s.History().Weather().At(29e6))
+		assert.Equal(t, weather.State{Snow: 1}, s.History().Weather().At(30e6))
 		_, err = s.Reset(t.Context(), 1)
 		require.NoError(t, err)
 		told = nil

@@ -63,7 +63,7 @@ type Config struct {
 	// scene's Ego pose.
 	Ego scene.Motion
 
-	// Weather is that of the beginning, and after a Reset. Pipeline.Weather changes it.
+	// Weather is that of the beginning, and after a Reset. History().Weather() changes it.
 	Weather weather.State
 
 	// Capacity is how many actors StepTo may bring at a time. The scene has twice as many slots:

@@ -17,7 +17,6 @@ import (
 	"github.com/raybridge/raybridge/scene/stage"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
-	"github.com/raybridge/raybridge/weather"
 )
 
 // Pipeline is a running simulation's sensors. See the package documentation for
@@ -165,11 +164,8 @@ func (p *Pipeline) GL() *gpu.Thread { return p.gl }
 // Geometry returns the scene as the sensors see it.
 func (p *Pipeline) Geometry() *scene.Geometry { return p.geometry }
 
-// History returns the recorded motion of everything that moves.
+// History returns the recorded motion of everything that moves, and the weather, which programs set there.
 func (p *Pipeline) History() *scene.History { return p.scenery.history }
-
-// Weather returns the weather as sensors feel it. One that is set counts from the next instant on. Any goroutine may use it.
-func (p *Pipeline) Weather() *weather.History { return p.scenery.history.Weather() }
 
 // Ego returns the motion that the vehicle follows: a *scene.Guided from the first frame on that
 // moves it (StepTo), nil for one that stands. Any goroutine may ask.

@@ -12,7 +12,7 @@ const weatherExample = `{"preset": "rain", "rain": 8, "wind": {"x": 3, "y": -1}}
 
 // weather tells which weather it is from the next instant on.
 func (h *handler) weather(http.ResponseWriter, *http.Request) (any, error) {
-	return h.run.Pipeline.Weather().Coming(), nil
+	return h.run.Pipeline.History().Weather().Coming(), nil
 }
 
 // setWeather has the weather be another one from the next instant on, and answers with it.
@@ -24,5 +24,5 @@ func (h *handler) setWeather(_ http.ResponseWriter, _ *http.Request, setting wea
 	if err != nil {
 		return nil, err
 	}
-	return state, h.run.Pipeline.Weather().Set(*state)
+	return state, h.run.Pipeline.History().Weather().Set(*state)
 }

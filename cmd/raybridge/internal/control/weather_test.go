@@ -31,13 +31,13 @@ func TestTheWeatherChanges(t *testing.T) {
 	wet := object{"rain": 6.25, "snow": 0.0, "wetness": 0.5, "cloud": 1.0, "wind": object{"x": 3.0, "y": -1.0}}
 	assert.Equal(t, wet, told("PUT", "/v1/weather", `{"preset": "rain", "rain": 6.25, "wind": {"x": 3, "y": -1}}`))
 	assert.Equal(t, wet, told("GET", "/v1/weather", ""), "though time stands")
-	assert.Equal(t, fog, p.Weather().At(1e9))
+	assert.Equal(t, fog, p.History().Weather().At(1e9))
 	told("POST", "/v1/step", `{"steps": 1}`)
-	assert.Equal(t, weather.State{Rain: 6.25, Wetness: 0.5, Cloud: 1, Wind: weather.Wind{X: 3, Y: -1}}, p.Weather().At(20e6))
-	assert.Equal(t, fog, p.Weather().At(19e6))
+	assert.Equal(t, weather.State{Rain: 6.25, Wetness: 0.5, Cloud: 1, Wind: weather.Wind{X: 3, Y: -1}}, p.History().Weather().At(20e6))
+	assert.Equal(t, fog, p.History().Weather().At(19e6))
 	told("POST", "/v1/step", `{"weather": {"preset": "clear"}}`)
 	assert.Equal(t, dry, told("GET", "/v1/weather", ""))
-	assert.Equal(t, weather.State{}, p.Weather().At(30e6))
+	assert.Equal(t, weather.State{}, p.History().Weather().At(30e6))
 	s := p.Summary().Weather
 	require.NotNil(t, s)
 	assert.Equal(t, pipeline.WeatherSummary{Begin: fog, Changes: 2}, *s)
@@ -77,6 +77,6 @@ func TestBadWeatherIsRefused(t *testing.T) {
 	_, answer := ask(t, h, "GET", "/v1/actors", "")
 	assert.Empty(t, answer["actors"])
 	assert.Zero(t, p.Clock().Now())
-	assert.Equal(t, weather.State{}, p.Weather().Coming())
+	assert.Equal(t, weather.State{}, p.History().Weather().Coming())
 	assert.Nil(t, p.Summary().Weather)
 }
