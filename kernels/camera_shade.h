@@ -6,7 +6,7 @@
 enum {
     COLOR, WIDE_COLOR, LUMINANCE, DEPTH, DEPTH_CODES, DEPTH_GREYS, TAGS, TAG_COLORS, WIDE_TAG_COLORS, WIDE_TAGS,
     INSTANCES, WIDE_INSTANCES, INSTANCE_CODES, INSTANCE_COLORS, NORMALS, FLOW,
-    SURFACE_TEXTURES, EMISSION_TEXTURES, VERTEX_COLORS, LAMPS, GRID, LENS, GRADED, TRACED, ROLLING,
+    SURFACE_TEXTURES, EMISSION_TEXTURES, VERTEX_COLORS, LAMPS, GRID, LENS, GRADED, TRACED, ROLLING, WEATHER,
 };
 
 enum { SWAP_RED = 1, TONE_CURVE = 2, FILM_CURVE = 4, LINEAR = 8, SVL_PALETTE = 16 }; // bits of how
@@ -20,6 +20,8 @@ typedef struct {
     float exposure, depth_range[4], up[4], to_sun[4], sun[4], zenith[4], horizon[4], ground[4], around[4];
     float static_map[3][4], mover_map[3][4], offsets[4];
     float balance[3][4], slope, toe, shoulder, gamma, straight, toe_end, shoulder_start, black_clip, white_clip, rest[3];
+    // Where WEATHER.
+    float beyond[4], air_low[4], air_high[4], extinction, air_depth, wetness, snow;
 } view;
 
 // shading is one dispatch.
@@ -701,19 +703,61 @@ INLINE void textured(const shading *s, seen *h) {
         for (int k = 0; k < 3; k++) m->glow[k] = v_sel(i_eq(h->lit, i_set(1)), 6.0f * m->base[k], m->glow[k]);
 }
 
-// radiance is that of lib/shade.glsl.
-INLINE void radiance(const shading *s, const seen *h, const vf eye[3], vf color[3], int rolling) {
+// airlight is that of lib/shade.glsl. rise is the share of what is above.
+INLINE vf airlight(const view *l, int i, vf rise) { return l->air_low[i] + rise * (l->air_high[i] - l->air_low[i]); }
+
+INLINE vf rise_of(vf height) { return 1.0f - exp2_of(-4.5f * v_max(height, v_set(0))); }
+
+// through_air is throughAir.
+INLINE vf through_air(const view *l, vf height) { return exp2_of(-l->air_depth / v_max(v_abs(height), v_set(1e-6f))); }
+
+#define SNOW 0.85f
+#define FILM_ABOVE 0.066f
+#define FILM_BELOW 0.472f
+#define WATER 0.02f
+#define WATER_ROUGHNESS 0.08f
+
+// wetting is how much of the surfaces is under water, and what it mirrors.
+typedef struct {
+    vf share, mirrors;
+} wetting;
+
+// weathered puts snow and water on the surfaces.
+INLINE wetting weathered(const shading *s, paint *m, const vf normal[3], vf ne) {
     const view *l = s->view;
-    const paint *m = &h->paint;
+    vf zero = v_set(0), up = dot3s(normal, l->up), snow = zero;
+    wetting w = {zero, zero};
+    if (l->snow > 0) snow = l->snow * smoothly(clamp01((up - 0.64f) * (1.0f / (0.87f - 0.64f))));
+    if (l->wetness > 0) {
+        w.share = l->wetness * smoothly(clamp01((up - 0.87f) * (1.0f / (0.97f - 0.87f)))) * (1.0f - snow);
+        vf g = v_sqrt(0.7689f + ne * ne), sum = g + ne, less = g - ne, a = less / sum, b = (ne * sum - 1.0f) / (ne * less + 1.0f);
+        w.mirrors = 0.5f * a * a * (1.0f + b * b);
+        vf in = (1.0f - w.mirrors) * ((1.0f - FILM_ABOVE) * (1.0f - FILM_BELOW) / (1.0f - WATER)), on = w.share * (1.0f - m->rough[0]);
+        for (int i = 0; i < 3; i++) m->base[i] = mixed(m->base[i], in * m->base[i] / (1.0f - FILM_BELOW * m->base[i]), on);
+        m->rough[1] = mixed(m->rough[1], v_set(WATER_ROUGHNESS), w.share);
+    }
+    if (l->snow > 0) {
+        for (int i = 0; i < 3; i++) m->base[i] = mixed(m->base[i], v_set(SNOW), snow);
+        m->rough[0] = m->rough[0] * (1.0f - snow), m->rough[1] = mixed(m->rough[1], v_set(1.0f), snow);
+    }
+    return w;
+}
+
+// radiance is that of lib/shade.glsl.
+INLINE void radiance(const shading *s, seen *h, const vf eye[3], vf color[3], int rolling, int weather) {
+    const view *l = s->view;
+    paint *m = &h->paint;
     vf zero = v_set(0), one = v_set(1.0f), ns = v_max(dot3s(h->normal, l->to_sun), zero), lit = one;
     vm sunny = h->some & v_lt(zero, ns);
     if (m_any(sunny)) lit = sunlight(s, h, sunny, rolling);
+    vf ne = v_max(dot3(h->normal, eye), v_set(1e-3f));
+    wetting wet = {zero, zero};
+    if (weather) wet = weathered(s, m, h->normal, ne);
     vf roughness = v_min(v_max(m->rough[1], v_set(0.06f)), one), metallic = m->rough[0], alpha = roughness * roughness;
     vf between[3];
     for (int i = 0; i < 3; i++) between[i] = l->to_sun[i] + eye[i];
     vf scale = 1.0f / v_sqrt(v_max(dot3(between, between), v_set(1e-12f)));
-    vf ne = v_max(dot3(h->normal, eye), v_set(1e-3f)),
-        nb = v_max(dot3(h->normal, between) * scale, zero), eb = v_max(dot3(eye, between) * scale, zero);
+    vf nb = v_max(dot3(h->normal, between) * scale, zero), eb = v_max(dot3(eye, between) * scale, zero);
     vf a2 = alpha * alpha, q = nb * nb * (a2 - 1.0f) + 1.0f, k = 0.5f * alpha;
     vf lobe = v_min(a2 / (12.566371f * q * q * (ne * (1.0f - k) + k) * (ns * (1.0f - k) + k)), v_set(60.0f));
     vf g = 1.0f - eb, g2 = g * g, g5 = g2 * g2 * g;
@@ -723,18 +767,22 @@ INLINE void radiance(const shading *s, const seen *h, const vf eye[3], vf color[
     for (int i = 0; i < 3; i++) height = height + (h->normal[i] * mirror - eye[i]) * l->up[i];
     vf rise = 1.0f - exp2_of(-4.5f * v_max(height, zero)), edge = 0.03f + 0.5f * roughness;
     vf sky = smoothly(clamp01((height + edge) / (2.0f * edge))), above = 0.5f + 0.5f * dot3s(h->normal, l->up);
-    vf open = clamp01(1.0f - h->closed);
+    vf open = clamp01(1.0f - h->closed), through = one;
+    if (weather) through = through_air(l, height);
     for (int i = 0; i < 3; i++) {
         vf diffuse = m->base[i] * (1.0f - metallic), specular = 0.04f + metallic * (m->base[i] - 0.04f);
+        if (weather) specular = mixed(specular, v_set(WATER), wet.share);
         vf fresnel = specular + (1.0f - specular) * g5;
         vf direct = (diffuse * 0.31830989f + lobe * fresnel) * (l->sun[i] * (ns * lit));
-        vf mirrored = mixed(v_set(l->ground[i]), l->horizon[i] + rise * (l->zenith[i] - l->horizon[i]), sky);
-        vf around = diffuse * (l->ground[i] + above * (l->around[i] - l->ground[i])) + (specular * split_x + split_y) * mirrored;
+        vf seen_sky = l->horizon[i] + rise * (l->zenith[i] - l->horizon[i]), gloss = specular * split_x + split_y;
+        if (weather) seen_sky = mixed(airlight(l, i, rise), seen_sky, through), gloss = mixed(gloss, wet.mirrors, wet.share);
+        vf mirrored = mixed(v_set(l->ground[i]), seen_sky, sky);
+        vf around = diffuse * (l->ground[i] + above * (l->around[i] - l->ground[i])) + gloss * mirrored;
         color[i] = direct + open * around + m->glow[i];
     }
 }
 
-INLINE void sky_radiance(const view *l, const vf direction[3], vf color[3]) {
+INLINE void sky_radiance(const view *l, const vf direction[3], vf color[3], int weather) {
     vf zero = v_set(0), height = dot3s(direction, l->up), toward = v_max(dot3s(direction, l->to_sun), zero);
     vf rise = 1.0f - exp2_of(-4.5f * v_max(height, zero)), below = clamp01(-10.0f * height);
     vf t8 = toward * toward;
@@ -743,9 +791,12 @@ INLINE void sky_radiance(const view *l, const vf direction[3], vf color[3]) {
     t64 = t64 * t64, t64 = t64 * t64;
     vf sun = 0.012f * t8 + 0.05f * t64 + 8.0f * smoothly(clamp01((toward - 0.99996f) * (1.0f / (0.99998f - 0.99996f))));
     vm under = v_lt(height, zero);
+    const float *of = weather ? l->beyond : l->sun;
+    vf through = weather ? through_air(l, height) : v_set(1.0f);
     for (int i = 0; i < 3; i++) {
         vf h = v_set(l->horizon[i]);
-        color[i] = v_sel(under, mixed(h, v_set(l->ground[i]), below), mixed(h, v_set(l->zenith[i]), rise)) + l->sun[i] * sun;
+        color[i] = v_sel(under, mixed(h, v_set(l->ground[i]), below), mixed(h, v_set(l->zenith[i]), rise)) + of[i] * sun;
+        if (weather) color[i] = mixed(airlight(l, i, rise), color[i], through);
     }
 }
 
@@ -762,19 +813,27 @@ INLINE vf film_curve(const view *g, vf c) {
 }
 
 // color_of is what the pixels show, 0 to 1, linear.
-INLINE void color_of(const shading *s, seen *h, vf color[3], int rolling) {
+INLINE void color_of(const shading *s, seen *h, vf color[3], int rolling, int weather) {
     const view *v = s->view;
     vf away = 1.0f / v_sqrt(dot3(h->ray.direction, h->ray.direction)), eye[3], toward[3], zero = v_set(0);
     for (int i = 0; i < 3; i++) toward[i] = h->ray.direction[i] * away, eye[i] = -toward[i], color[i] = zero;
     vm plain = h->some & m_not(h->some);
+    vf painted[3], left = v_set(1.0f); // left of light on its way through the air
     if (m_any(h->some)) {
         textured(s, h);
-        radiance(s, h, eye, color, rolling);
+        if (weather)
+            for (int i = 0; i < 3; i++) painted[i] = h->paint.base[i];
+        radiance(s, h, eye, color, rolling, weather);
         plain = h->some & m_not(i_eq(v_trunc(h->paint.rough[3]) & 4, i_set(0))) & h->ray.seeing;
+        if (weather && v->extinction > 0) {
+            left = exp2_of(-v->extinction * h->reach / away);
+            vf rise = rise_of(dot3s(toward, v->up)), of = m_any(plain) ? v_sel(plain, zero, left) : left;
+            for (int i = 0; i < 3; i++) color[i] = mixed(airlight(v, i, rise), color[i], of);
+        }
     }
     if (m_any(m_not(h->some) & m_all())) {
         vf sky[3];
-        sky_radiance(v, toward, sky);
+        sky_radiance(v, toward, sky, weather);
         for (int i = 0; i < 3; i++) color[i] = v_sel(h->some, color[i], sky[i]);
     }
     for (int i = 0; i < 3; i++) color[i] = v_sel(h->ray.seeing, color[i] * v->exposure, zero);
@@ -785,9 +844,14 @@ INLINE void color_of(const shading *s, seen *h, vf color[3], int rolling) {
     for (int i = 0; i < 3; i++) {
         if (s->on[GRADED] && v->how & FILM_CURVE) color[i] = film_curve(v, color[i]);
         else color[i] = v->how & TONE_CURVE ? tone_curve(color[i]) : clamp01(color[i]);
-        // An unlit surface is shown as it is painted.
-        if (m_any(plain)) color[i] = v_sel(plain, h->paint.base[i], color[i]);
+        // An unlit surface is shown as it is painted, but for the air before it.
+        if (m_any(plain)) color[i] = v_sel(plain, weather ? mixed(color[i], painted[i], left) : h->paint.base[i], color[i]);
     }
+}
+
+// color_in_weather is apart, so that the code of clear air stays as it is.
+static __attribute__((noinline)) void color_in_weather(const shading *s, seen *h, vf color[3], int rolling) {
+    color_of(s, h, color, rolling, 1);
 }
 
 // encoded returns colours as three bytes in a word, red the lowest.
@@ -993,7 +1057,8 @@ INLINE void shade_tile(const shading *s, tile *t, knowledge *memory, float (*lig
         if (next < TILE_PIXELS) look(s, t, next, &pixels[!turn], memory, rolling);
         seen *h = &pixels[turn];
         vf color[3];
-        if (s->light) color_of(s, h, color, rolling);
+        if (s->light && s->on[WEATHER]) color_in_weather(s, h, color, rolling);
+        else if (s->light) color_of(s, h, color, rolling, 0);
         if (s->on[GRID] > 1) {
             for (int k = 0; k < 3; k++) v_store(&light[k][at], color[k]);
             continue;
@@ -1221,6 +1286,7 @@ static int groundtruth_bounds(hd_pool *p, hd_work *w) {
     {.entry = "camera.shadow", .constants = {"CUT"}, .run = camera_shadow, .end = camera_draw_end, .flags = HD_DEFERRED},                  \
     {.entry = "camera.shade", .constants = {"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS",             \
         "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS", "INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS",       \
-        "FLOW", "SURFACE_TEXTURES", "EMISSION_TEXTURES", "VERTEX_COLORS", "LAMPS", "GRID", "LENS", "GRADED", "TRACED", "ROLLING"},                    \
+        "FLOW", "SURFACE_TEXTURES", "EMISSION_TEXTURES", "VERTEX_COLORS", "LAMPS", "GRID", "LENS", "GRADED", "TRACED", "ROLLING", \
+        "WEATHER"},                                                                                                                        \
         .run = camera_shade, .end = camera_shade_end, .flags = HD_TAKES},                                                                  \
     {.entry = "groundtruth.bounds", .run = groundtruth_bounds}

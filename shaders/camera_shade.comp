@@ -64,6 +64,9 @@ layout(std140, binding = 0) uniform View {
     vec4 staticMap[3], moverMap[3];
     vec4 offsets;
     Grade grade;       // where GRADED
+#if WEATHER
+    Air air;
+#endif
 };
 
 // Only what is written is declared: every declared block is active, and needs a buffer bound to it.
@@ -296,9 +299,18 @@ vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
     s.emission = shines(m, id, h) ? LAMP * s.base : s.emission;
 #endif
     vec3 toEye = -normalize(h.pixel.direction);
-    Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb);
+    Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb
+#if WEATHER
+        , air
+#endif
+    );
     vec3 geometric = normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane); // unit, but for animated scales
     vec3 color = radiance(s, light, toEye, sunlight(h, geometric));
+#if WEATHER
+    float height = -dot(toEye, light.up);
+    float left = exp2(-air.extinction * h.reach * length(h.pixel.direction));
+    color = mix(airlight(air, height), color, m.unlit ? 0.0 : left);
+#endif
     color = exposure * (h.seen ? color : skyRadiance(light, -toEye));
     color = h.pixel.seeing ? color : vec3(0.0);
 #if GRADED
@@ -308,6 +320,9 @@ vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
 #endif
     color = (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
     // An unlit surface is shown as it is painted: neither light nor exposure changes it.
+#if WEATHER
+    s.base = mix(color, s.base, left); // the air before it is lit
+#endif
     return m.unlit && h.seen && h.pixel.seeing ? s.base : color;
 }
 

@@ -275,7 +275,8 @@ var CameraSun = Entry{
 // CameraShade turns what a camera sees into its pictures, each in a buffer of packed pixels,
 // row 0 the top. camera_shade.comp lists the constants that say which. SURFACE_TEXTURES,
 // EMISSION_TEXTURES, VERTEX_COLORS and LAMPS are for scenes that have such. LENS and ROLLING are as for
-// CameraTrace; FLOW isn't ROLLING. GRADED allows for lib/grade.glsl, and TRACED takes shadows from CameraSun.
+// CameraTrace; FLOW isn't ROLLING. GRADED allows for lib/grade.glsl, TRACED takes shadows from CameraSun, and WEATHER
+// shows the air between, wet ground and snow.
 // A picture of light alone may have GRID x GRID seen points a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
@@ -308,6 +309,7 @@ var CameraShade = Entry{
 		Flag("NORMALS", true), Flag("FLOW", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Flag("VERTEX_COLORS", true), Flag("LAMPS", true), Int("GRID", 1).Within(1, 4),
 		Int("LENS", 0).Within(0, lenses), Flag("GRADED", false), Flag("TRACED", false), Flag("ROLLING", false),
+		Flag("WEATHER", false),
 	},
 }
 

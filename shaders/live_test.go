@@ -48,7 +48,7 @@ func TestCameraVariantsCompile(t *testing.T) {
 		if lens > 0 {
 			compiles(t, thread, &shaders.CameraTrace, shaders.Int("LENS", lens))
 		}
-		compiles(t, thread, &shaders.CameraShade, shaders.Int("LENS", lens), shaders.Flag("GRADED", lens%2 == 1), shaders.Flag("TRACED", lens > 1))
+		compiles(t, thread, &shaders.CameraShade, shaders.Int("LENS", lens), shaders.Flag("GRADED", lens%2 == 1), shaders.Flag("TRACED", lens > 1), shaders.Flag("WEATHER", lens%2 == 0))
 		compiles(t, thread, &shaders.CameraSun, shaders.Int("LENS", lens))
 	}
 	for i := range names {

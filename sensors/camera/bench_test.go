@@ -3,6 +3,7 @@
 package camera_test
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // benchmarkCapture makes colour, depth, semantic and instance pictures of the default city from
@@ -131,4 +133,59 @@ func BenchmarkShutter640x480(b *testing.B) {
 			benchmarkCameras(b, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(640, 480, with(k.more, []any{"fov", 80})...)})
 		})
 	}
+}
+
+// BenchmarkWeather640x480 says what weathers cost a pixel of the city, by the CPU time that frames take beyond those of clear air. All
+// are drawn in turn at each instant, so that what else the machine does falls on each.
+func BenchmarkWeather640x480(b *testing.B) {
+	device := cmp.Or(os.Getenv("GL_DEVICE"), "host")
+	thread, err := gpu.Start(opener(device))
+	if errors.Is(err, gpu.ErrNotSupported) {
+		b.Skip(err)
+	}
+	require.NoError(b, err)
+	defer func() { require.NoError(b, thread.Close()) }()
+	town, err := city.Generate(city.Options{})
+	require.NoError(b, err)
+	r := newRigOn(b, thread, town, town.Route, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(640, 480, "fov", 80)})
+	defer r.end()
+	r.forgetful = true
+	weathers := []struct {
+		name string
+		weather.State
+		spent []float64
+	}{{name: "clear"}, {name: "fog", State: weather.State{Visibility: 100}}, {name: "wet", State: weather.State{Wetness: 1}}, {name: "rain", State: weather.State{Rain: 5, Wetness: 0.45, Cloud: 1}}, {name: "snow", State: weather.State{Snow: 1, Cloud: 1}}}
+	stamp := int64(0)
+	frame := func(w weather.State) float64 {
+		require.NoError(b, r.history.Weather().Set(w))
+		stamp++
+		before := spent()
+		r.begin(simtime.Stamp(stamp))
+		for r.poll(simtime.Stamp(stamp)) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		return float64((spent() - before).Nanoseconds()) / (640 * 480)
+	}
+	for _, w := range weathers {
+		frame(w.State) // its program
+	}
+	for b.Loop() {
+		stamp += 50_000_000
+		for i := range weathers {
+			weathers[i].spent = append(weathers[i].spent, frame(weathers[i].State))
+		}
+	}
+	for i := range weathers {
+		more := make([]float64, len(weathers[i].spent))
+		for k := range more {
+			more[k] = weathers[i].spent[k] - weathers[0].spent[k]
+		}
+		slices.Sort(more)
+		if i > 0 {
+			b.ReportMetric(more[len(more)/2], weathers[i].name+"-ns/pixel")
+		}
+	}
+	slices.Sort(weathers[0].spent)
+	b.ReportMetric(weathers[0].spent[len(weathers[0].spent)/2], "clear-ns/pixel")
+	b.ReportMetric(0, "ns/op")
 }

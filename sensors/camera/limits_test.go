@@ -12,7 +12,7 @@ import (
 
 // TestTheShadersBlock: its size is the one that std140 gives the shader's, of which docs/rendering.md tells.
 func TestTheShadersBlock(t *testing.T) {
-	assert.EqualValues(t, 352, unsafe.Sizeof(shadeBlock{}))
+	assert.EqualValues(t, 416, unsafe.Sizeof(shadeBlock{}))
 }
 
 // TestTheWidestPictures: a picture of the greatest width that OpenGL 4.5 guarantees fits one storage block

@@ -197,6 +197,9 @@ func define[K own](k kind, doc string) *sensors.Definition {
 	d := sensors.Definition{
 		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, Rate: simtime.Hz(10), Looks: true,
 	}
+	if k == kindRGB || k == kindDVS {
+		d.Weather = shown
+	}
 	best := flow.SensorDataQoS // best effort: a late picture is worth nothing
 	if k == kindDVS {
 		d.Outputs = append(d.Outputs, sensors.Declare[sample.DvsEvents](sensors.OutputSpec{

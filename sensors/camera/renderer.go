@@ -201,6 +201,7 @@ type shading struct {
 	graded  bool
 	traced  bool // its shadows
 	rolling bool // points have times of their own
+	weather bool // it is felt
 }
 
 // shade returns the program for a set of pictures and compiles it the first time.
@@ -212,7 +213,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission), shaders.Flag("VERTEX_COLORS", p.colored),
 		shaders.Flag("LAMPS", p.lamps),
 		shaders.Int("GRID", what.grid), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded), shaders.Flag("TRACED", what.traced),
-		shaders.Flag("ROLLING", what.rolling),
+		shaders.Flag("ROLLING", what.rolling), shaders.Flag("WEATHER", what.weather),
 	}
 	for i, name := range pictureNames {
 		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))

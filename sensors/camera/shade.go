@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Bits of shadeBlock.how, as camera_shade.comp has them.
@@ -33,6 +34,7 @@ type shadeBlock struct {
 	staticMap, moverMap          [3][4]float32
 	offsets                      [4]float32
 	grade                        gradeBlock
+	air                          airBlock // where WEATHER
 }
 
 // shade makes one batch's pictures out of the ids.
@@ -60,9 +62,11 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler(shaders.SlotPalette, r.palette.texture)
 	what := shading{grid: v.key.grid, lens: v.key.lens.constant(), rolling: v.key.shutter.timed()}
 	bind = v.shutterBindings(bind)
-	if light := b.light(); light != nil && light.by.options.traced {
-		what.traced = true
-		sampler(shaders.SlotSunlit, v.sunlit.reached)
+	if light := b.light(); light != nil {
+		what.weather = felt(light.weather())
+		if what.traced = light.by.options.traced; what.traced {
+			sampler(shaders.SlotSunlit, v.sunlit.reached)
+		}
 	}
 	for k, s := range b {
 		if s != nil {
@@ -88,7 +92,12 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 		}
 	}
 	s := r.sun
-	block.exposure *= s.light.Exposure
+	outside := outdoors{light: s.light, around: around(&s.light)}
+	if light := b.light(); light != nil && felt(light.weather()) {
+		outside = *s.in(light.weather())
+		block.air = outside.block()
+	}
+	block.exposure *= outside.light.Exposure
 	toOptical := fromOptical.Mat3().Transpose()
 	if v.key.shutter.timed() { // light is along the world's axes
 		toOptical = mgl64.Ident3()
@@ -96,12 +105,12 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 	block.up = vec4of(toOptical.Mul3x1(mgl64.Vec3{0, 0, 1}))
 	block.toSun = vec4of(toOptical.Mul3x1(s.toSun))
 	color := func(dst *[4]float32, c [3]float32) { copy(dst[:], c[:]) }
-	color(&block.zenith, s.light.SkyZenith)
-	color(&block.horizon, s.light.SkyHorizon)
-	color(&block.ground, s.light.Ground)
-	color(&block.around, around(&s.light))
+	color(&block.zenith, outside.light.SkyZenith)
+	color(&block.horizon, outside.light.SkyHorizon)
+	color(&block.ground, outside.light.Ground)
+	color(&block.around, outside.around)
 	if s.shines {
-		color(&block.sun, s.light.SunColor)
+		color(&block.sun, outside.light.SunColor)
 		block.staticMap = s.static.sampling(fromOptical)
 		block.moverMap = s.movers.sampling(fromOptical)
 	}
@@ -249,6 +258,9 @@ func (OpticalFlowOwn) read(*setup, *sensors.Spec) error { return nil }
 // OpticalFlowDefinition describes sensor.camera.optical_flow.
 var OpticalFlowDefinition = define[OpticalFlowOwn](kindFlow,
 	"optical flow: how far what each pixel sees moved since the firing before, right and down, as shares of the picture's size")
+
+// weather returns that of the shot, which it has as a whole.
+func (s *shot) weather() weather.State { return s.by.env.Weather(s.at.Due) }
 
 // previousNs returns when the camera's firing before the shot was, but not before anything was recorded.
 func (s *shot) previousNs(r *renderer) simtime.Stamp {

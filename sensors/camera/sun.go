@@ -130,6 +130,8 @@ type sunlight struct {
 	frame  sunFrame
 	static *sunMap
 	movers *sunMap
+	// outdoors is the light in the weather of the latest picture that had one.
+	outdoors outdoors
 	// drawnStatic counts how often the static map was made.
 	drawnStatic int64
 }
@@ -292,15 +294,24 @@ func (m *sunMap) sampling(fromOptical mgl64.Mat4) [3][4]float32 {
 	return rows
 }
 
-// around returns the irradiance of an upward surface by the sky, over pi. Half of its
-// colour is lost to the grey of what stands around. The sky's radiance at height h (the
-// sine of the elevation) is horizon + (zenith - horizon) (1 - 2^(-4.5 h)), as lib/shade.glsl
-// draws it. Over the hemisphere, weighted by the cosine, the horizon's share is the integral
-// of 2 h 2^(-4.5 h) from 0 to 1.
-func around(l *scene.Light) mgl32.Vec3 {
+// horizonShare is the horizon's share of a sky's mean radiance, weighted by the cosine. The radiance at height h (the sine
+// of the elevation) is horizon + (zenith - horizon) (1 - 2^(-4.5 h)), as lib/shade.glsl draws it. The share is
+// the integral of 2 h 2^(-4.5 h) from 0 to 1.
+var horizonShare = func() float32 {
 	const a = 4.5 * math.Ln2
-	horizon := float32(2 / (a * a) * (1 - (1+a)*math.Exp(-a)))
-	sky := l.SkyHorizon.Mul(horizon).Add(l.SkyZenith.Mul(1 - horizon))
+	return float32(2 / (a * a) * (1 - (1+a)*math.Exp(-a)))
+}()
+
+// skyMean returns the irradiance of an upward surface by the sky, over pi.
+func skyMean(l *scene.Light) mgl32.Vec3 {
+	return l.SkyHorizon.Mul(horizonShare).Add(l.SkyZenith.Mul(1 - horizonShare))
+}
+
+// around returns the irradiance of an upward surface by sky and surroundings, over pi.
+func around(l *scene.Light) mgl32.Vec3 { return greyed(skyMean(l)) }
+
+// greyed takes half of the sky's colour: it is lost to the grey of what stands around.
+func greyed(sky mgl32.Vec3) mgl32.Vec3 {
 	grey := sky.Dot(mgl32.Vec3{0.2126, 0.7152, 0.0722})
 	return sky.Add(mgl32.Vec3{grey, grey, grey}).Mul(0.5)
 }

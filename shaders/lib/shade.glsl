@@ -1,6 +1,20 @@
 // Light and colour of a camera's pixels: sun, sky, the surface's answer to
 // them, the tone curve and sRGB. Directions are unit vectors in one frame, which
-// the caller chooses; colours are linear RGB. Declares no bindings.
+// the caller chooses; colours are linear RGB. WEATHER says that there is air that isn't clear, water or snow.
+// Declares no bindings.
+
+#if WEATHER
+// Air is that of a weather, and what lies on flat ground. Light that goes x metres keeps exp2(-extinction x).
+struct Air {
+    vec4 beyond; // irradiance of a surface that faces the sun, above the air
+    vec4 low;    // radiance of endless air towards the horizon,
+    vec4 high;   // and upwards
+    float extinction;
+    float depth;   // extinction times the way straight up
+    float wetness; // 1 is a closed film of water
+    float snow;    // share of flat ground under snow
+};
+#endif
 
 struct Light {
     vec3 up;      // away from the ground
@@ -10,6 +24,9 @@ struct Light {
     vec3 horizon; // at the horizon,
     vec3 ground;  // and of what lies below it
     vec3 around;  // irradiance of an upward surface by sky and surroundings, over pi
+#if WEATHER
+    Air air;
+#endif
 };
 
 struct Surface {
@@ -20,6 +37,15 @@ struct Surface {
     float roughness;
     float open; // how much of the light of sky and ground reaches it, 0..1
 };
+
+#if WEATHER
+// airlight returns what endless air shows in a direction whose height over the horizon is a sine.
+vec3 airlight(Air a, float height) { return mix(a.low.rgb, a.high.rgb, 1.0 - exp2(-4.5 * max(height, 0.0))); }
+
+// throughAir returns what the air leaves of light from beyond it. It is a layer, so that the way is 1/height of that
+// straight up. Where no surface is below, it goes down as far.
+float throughAir(Air a, float height) { return exp2(-a.depth / max(abs(height), 1e-6)); }
+#endif
 
 // skyRadiance returns what an eye sees in a direction that meets no surface.
 vec3 skyRadiance(Light l, vec3 direction) {
@@ -35,7 +61,12 @@ vec3 skyRadiance(Light l, vec3 direction) {
     t64 *= t64;
     t64 *= t64;
     float disc = smoothstep(0.99996, 0.99998, toward);
-    return color + l.sun * (0.012 * t8 + 0.05 * t64 + 8.0 * disc);
+    float around = 0.012 * t8 + 0.05 * t64 + 8.0 * disc;
+#if WEATHER
+    return mix(airlight(l.air, height), color + l.air.beyond.rgb * around, throughAir(l.air, height));
+#else
+    return color + l.sun * around;
+#endif
 }
 
 // skyIrradiance returns the light of sky and ground on a surface, divided by pi. It is a
@@ -49,22 +80,65 @@ vec3 skyIrradiance(Light l, vec3 normal) {
 vec3 skyReflection(Light l, vec3 direction, float roughness) {
     float height = dot(direction, l.up);
     vec3 sky = mix(l.horizon, l.zenith, 1.0 - exp2(-4.5 * max(height, 0.0)));
+#if WEATHER
+    sky = mix(airlight(l.air, height), sky, throughAir(l.air, height));
+#endif
     float edge = 0.03 + 0.5 * roughness;
     return mix(l.ground, sky, smoothstep(-edge, edge, height));
 }
+
+#if WEATHER
+// The albedo of fresh snow, from 0.8 to 0.9 (Wiscombe and Warren, A Model for the Spectral Albedo of Snow, 1980).
+const float SNOW = 0.85;
+
+// What a film of water mirrors of diffuse light from above, and of that from below (Lekner and Dorf, Why some things
+// are darker when wet, 1988; n is 1.33).
+const float FILM_ABOVE = 0.066, FILM_BELOW = 0.472;
+const float WATER = 0.02, WATER_ROUGHNESS = 0.08; // seen from straight above; and of its ripples
+
+// waterMirrors returns which part of unpolarized light a surface of water mirrors (Fresnel; n squared is 1.7689). c is the
+// cosine at its normal.
+float waterMirrors(float c) {
+    float g = sqrt(0.7689 + c * c);
+    float s = (g - c) / (g + c), p = (c * (g + c) - 1.0) / (c * (g - c) + 1.0);
+    return 0.5 * s * s * (1.0 + p * p);
+}
+
+// weathered returns a surface under snow and water, of which wet is the share under water. They lie where it is flat, snow on
+// slopes up to 50 degrees, too.
+Surface weathered(Surface s, Light l, float ne, out float wet, out float mirrors) {
+    float up = dot(s.normal, l.up);
+    float snow = l.air.snow * smoothstep(0.64, 0.87, up);
+    wet = l.air.wetness * smoothstep(0.87, 0.97, up) * (1.0 - snow);
+    mirrors = waterMirrors(ne);
+    vec3 film = (1.0 - FILM_ABOVE) * (1.0 - FILM_BELOW) * s.base / (1.0 - FILM_BELOW * s.base) * ((1.0 - mirrors) / (1.0 - WATER));
+    s.base = mix(mix(s.base, film, wet * (1.0 - s.metallic)), vec3(SNOW), snow);
+    s.metallic *= 1.0 - snow;
+    s.roughness = mix(mix(s.roughness, WATER_ROUGHNESS, wet), 1.0, snow);
+    return s;
+}
+#endif
 
 // radiance returns the light that leaves a surface towards the eye, under a fraction sunlight
 // of the sun. It is Lambert and GGX with a Schlick-Smith visibility. The sources are Walter et
 // al., Microfacet Models for Refraction, EGSR 2007, and Karis, Real Shading in Unreal Engine 4, 2013.
 // The sky is by its split-sum fit (Karis, Physically Based Shading on Mobile, 2014).
 vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
+    float ne = max(dot(s.normal, toEye), 1e-3);
+#if WEATHER
+    float wet, mirrors;
+    s = weathered(s, l, ne, wet, mirrors);
+#endif
     float roughness = clamp(s.roughness, 0.06, 1.0);
     float alpha = roughness * roughness;
     vec3 diffuse = s.base * (1.0 - s.metallic);
     vec3 specular = mix(vec3(0.04), s.base, s.metallic);
 
+#if WEATHER
+    specular = mix(specular, vec3(WATER), wet);
+#endif
+
     vec3 between = normalize(l.toSun + toEye);
-    float ne = max(dot(s.normal, toEye), 1e-3);
     float ns = max(dot(s.normal, l.toSun), 0.0);
     float nb = max(dot(s.normal, between), 0.0);
     float eb = max(dot(toEye, between), 0.0);
@@ -81,7 +155,11 @@ vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
     float a = min(r.x * r.x, exp2(-9.28 * ne)) * r.x + r.y;
     vec2 split = vec2(-1.04, 1.04) * a + r.zw;
     vec3 mirrored = skyReflection(l, reflect(-toEye, s.normal), roughness);
-    vec3 around = diffuse * skyIrradiance(l, s.normal) + (specular * split.x + split.y) * mirrored;
+    vec3 gloss = specular * split.x + split.y;
+#if WEATHER
+    gloss = mix(gloss, vec3(mirrors), wet);
+#endif
+    vec3 around = diffuse * skyIrradiance(l, s.normal) + gloss * mirrored;
     return direct + s.open * around + s.emission;
 }
 
