@@ -18,7 +18,8 @@
 //   - the scene's tables, at the slots that lib/scene.glsl and lib/motion.glsl declare,
 //   - Shader.Uniforms at uniform slot 0,
 //   - Shader.Table at sampler slot SLOT_SENSOR, a usamplerBuffer,
-//   - the results at storage slot 0: Shader.Results records of E.
+//   - the results at storage slot 0: Shader.Results records of E,
+//   - what its steps hand on, where it has several, at storage slot 1.
 //
 // # Order and loss
 //
@@ -54,6 +55,10 @@ type Shader[E any] struct {
 	// invocations write them, in x, y and z.
 	Results     int
 	Invocations [3]int
+	// Steps are the dispatches of a capture, in order, in place of a single one with Invocations. Each finds
+	// what those before it wrote. HandOnBytes is the size of a buffer for what isn't a result, 0 for none. (optional)
+	Steps       []Step
+	HandOnBytes int
 	// UniformBytes is the size of the uniform block, 0 for none. TableRows is the number of
 	// rows of four uint32 of the table, 0 for none.
 	UniformBytes, TableRows int
@@ -74,6 +79,20 @@ type Shader[E any] struct {
 	Publish func(at sensors.Tick, header sample.Header, results []E)
 }
 
+// Step is a dispatch of a shader that has several: with constants besides the shader's.
+type Step struct {
+	Defines     []shaders.Define
+	Invocations [3]int
+}
+
+// defines are the constants of each step.
+func (s *Shader[E]) defines() (list [][]shaders.Define) {
+	for _, step := range s.Steps {
+		list = append(list, slices.Concat(s.Defines, step.Defines))
+	}
+	return list
+}
+
 // Sensor generates its data by a Shader. It implements sensors.Capturer.
 type Sensor[E any] struct {
 	sensors.Ring[publish[E], E]
@@ -82,11 +101,12 @@ type Sensor[E any] struct {
 	env    *sensors.Env
 
 	// Owned by the GL thread.
-	next     *Shader[E]   // what the next Capture takes over; nil for nothing
-	program  *gpu.Program // that of shared, or of own
-	shared   compiled     // the pipeline's, with the constants of Begin
-	own      compiled     // the sensor's, with the latest others that it was given; empty until then
+	next     *Shader[E]     // what the next Capture takes over; nil for nothing
+	programs []*gpu.Program // those of shared, or of own: one a step
+	shared   compiled       // the pipeline's, with the constants of Begin
+	own      compiled       // the sensor's, with the latest others that it was given; empty until then
 	uniforms *gpu.Buffer
+	handOn   *gpu.Buffer
 	table    *gpu.Buffer
 	texture  *gpu.Texture
 	motion   *scene.MotionTable
@@ -99,6 +119,9 @@ type publish[E any] func(at sensors.Tick, header sample.Header, results []E)
 
 // New returns a sensor that isn't begun yet.
 func New[E any](spec sensors.Spec, shader Shader[E]) *Sensor[E] {
+	if len(shader.Steps) == 0 {
+		shader.Steps = []Step{{Invocations: shader.Invocations}}
+	}
 	return &Sensor[E]{spec: spec, shader: shader}
 }
 
@@ -117,8 +140,9 @@ func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.program, err = s.shader.program(ctx, env); err == nil {
-		s.shared, s.own = compiled{s.program, s.shader.Defines}, compiled{} // one of an earlier life is closed
+	defines := s.shader.defines()
+	if s.programs, err = sharedPrograms(ctx, env, s.shader.Entry, defines); err == nil {
+		s.shared, s.own = compiled{s.programs, defines}, compiled{} // those of an earlier life are closed
 		err = env.GL.Do(ctx, s.open)
 	}
 	if err != nil {
@@ -127,10 +151,22 @@ func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	return nil
 }
 
-// compiled is a program and the constants that it has.
+// compiled is the programs of a shader's steps and the constants that they have.
 type compiled struct {
-	program *gpu.Program
-	defines []shaders.Define
+	programs []*gpu.Program
+	defines  [][]shaders.Define
+}
+
+// has tells whether its programs have such constants.
+func (c *compiled) has(defines [][]shaders.Define) bool {
+	return len(c.programs) > 0 && slices.EqualFunc(c.defines, defines, slices.Equal[[]shaders.Define])
+}
+
+// close queues the programs' deletion.
+func (c *compiled) close() {
+	for _, p := range c.programs {
+		p.Close()
+	}
 }
 
 // program is a compiled shader that the sensors of a pipeline share.
@@ -148,24 +184,27 @@ type programKey struct {
 	defines string
 }
 
-// program returns the pipeline's program of the shader, and compiles it for the first sensor
-// that needs it.
-func (s *Shader[E]) program(ctx context.Context, env *sensors.Env) (*gpu.Program, error) {
-	shared, err := env.Shared.Get(programKey{s.Entry, fmt.Sprint(s.Defines)}, func() (io.Closer, error) {
-		var p program
-		err := env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
-			p.Program, err = sensors.Compile(c, s.Entry, s.Defines...)
-			return err
+// sharedPrograms returns the pipeline's programs of an entry, one for each set of constants, and compiles them
+// for the first sensor that needs them.
+func sharedPrograms(ctx context.Context, env *sensors.Env, entry *shaders.Entry, defines [][]shaders.Define) (list []*gpu.Program, err error) {
+	for _, d := range defines {
+		shared, err := env.Shared.Get(programKey{entry, fmt.Sprint(d)}, func() (io.Closer, error) {
+			var p program
+			err := env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
+				p.Program, err = sensors.Compile(c, entry, d...)
+				return err
+			})
+			if err != nil { // the GL thread may still be writing p, if ctx ended
+				return nil, err
+			}
+			return p, nil
 		})
-		if err != nil { // the GL thread may still be writing p, if ctx ended
+		if err != nil {
 			return nil, err
 		}
-		return p, nil
-	})
-	if err != nil {
-		return nil, err
+		list = append(list, shared.(program).Program)
 	}
-	return shared.(program).Program, nil
+	return list, nil
 }
 
 // open makes the GPU objects. GL thread.
@@ -187,7 +226,20 @@ func (s *Sensor[E]) openInputs(c *gpu.Ctx) (err error) {
 			return err
 		}
 	}
+	if err := s.openHandOn(c); err != nil {
+		return err
+	}
 	return s.openTable(c)
+}
+
+// openHandOn makes the buffer of what steps hand on, in place of another where there is one. GL thread.
+func (s *Sensor[E]) openHandOn(c *gpu.Ctx) (err error) {
+	s.handOn.Close()
+	s.handOn = nil
+	if n := s.shader.HandOnBytes; n > 0 {
+		s.handOn, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " steps", Size: n})
+	}
+	return err
 }
 
 // openTable makes the table, in place of another where there is one. GL thread.
@@ -246,23 +298,34 @@ func (s *Sensor[E]) tune(c *gpu.Ctx) error {
 			return err
 		}
 	}
+	if s.shader.HandOnBytes != before.HandOnBytes {
+		if err := s.openHandOn(c); err != nil {
+			return err
+		}
+	}
 	return s.Resize(s.shader.Results)
 }
 
-// choose takes the program that has a shader's constants, and compiles one if neither has them. GL thread.
+// choose takes the programs that have a shader's constants, and compiles some if neither have them. GL thread.
 func (s *Sensor[E]) choose(c *gpu.Ctx, next *Shader[E]) error {
+	defines := next.defines()
 	switch {
-	case slices.Equal(next.Defines, s.shared.defines):
-		s.program = s.shared.program
-	case s.own.program != nil && slices.Equal(next.Defines, s.own.defines):
-		s.program = s.own.program
+	case s.shared.has(defines):
+		s.programs = s.shared.programs
+	case s.own.has(defines):
+		s.programs = s.own.programs
 	default:
-		program, err := sensors.Compile(c, next.Entry, next.Defines...)
-		if err != nil {
-			return err
+		made := compiled{defines: defines}
+		for _, d := range defines {
+			program, err := sensors.Compile(c, next.Entry, d...)
+			if err != nil {
+				made.close()
+				return err
+			}
+			made.programs = append(made.programs, program)
 		}
-		s.own.program.Close()
-		s.own, s.program = compiled{program, next.Defines}, program
+		s.own.close()
+		s.own, s.programs = made, made.programs
 	}
 	return nil
 }
@@ -323,8 +386,22 @@ func (s *Sensor[E]) dispatch(c *gpu.Ctx, target *gpu.Buffer) error {
 	if s.uniforms != nil {
 		s.bind = append(s.bind, gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: s.uniforms})
 	}
-	n := s.shader.Invocations
-	return c.Dispatch(&gpu.Dispatch{Program: s.program, Bind: s.bind, Groups: s.shader.Entry.Groups(n[0], n[1], n[2])})
+	if s.handOn != nil {
+		s.bind = append(s.bind, gpu.Binding{Kind: gpu.BindStorage, Slot: 1, Buffer: s.handOn})
+	}
+	for i, step := range s.shader.Steps {
+		if i > 0 {
+			if err := c.Barrier(gpu.BarrierStorage); err != nil {
+				return err
+			}
+		}
+		n := step.Invocations
+		err := c.Dispatch(&gpu.Dispatch{Program: s.programs[i], Bind: s.bind, Groups: s.shader.Entry.Groups(n[0], n[1], n[2])})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // End frees everything; captures in flight are lost. Again it does nothing.
@@ -332,8 +409,9 @@ func (s *Sensor[E]) End() error {
 	err := s.Close()
 	s.motion.Close()
 	s.closeTable()
-	s.own.program.Close()
+	s.own.close()
 	s.uniforms.Close()
+	s.handOn.Close()
 	return err
 }
 
