@@ -2,7 +2,7 @@
 // ISA the name of the table. All that is compiled for the instruction set is static.
 #include "lidar.h"
 #include "sensors.h"
-#include "echoes.h"
+#include "beams.h"
 
 #include <float.h>
 #include <stdlib.h>

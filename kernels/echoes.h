@@ -1,5 +1,5 @@
-// lidar.echoes: lidar_echoes.comp. A packet is 128 firings that follow one another in the table, which
-// has those side by side that point to one place.
+// lidar.echoes: lidar_echoes.comp, for rays without width. A packet is 128 firings that follow one another in the
+// table, which has those side by side that point to one place. beams.h has beams with a width.
 #ifndef ECHOES_H
 #define ECHOES_H
 
@@ -8,8 +8,9 @@
 
 enum { ECHOES_BLOCK = 1024, CLASSES = 32 };
 
-enum { ECHOES_RADIOMETRY = LIDAR_COMPENSATED + 1 };
-#define ECHOES_CONSTANTS {"SCALE", "RANDOM", "ROLLING", "COMPENSATED", "RADIOMETRY", "CLASSES"}
+enum { ECHOES_RADIOMETRY = LIDAR_COMPENSATED + 1, ECHOES_STEP = ECHOES_RADIOMETRY + 2 };
+#define ECHOES_CONSTANTS {"SCALE", "RANDOM", "ROLLING", "COMPENSATED", "RADIOMETRY", "CLASSES", "STEP"}
+enum { STEP_RAYS, STEP_CENTERS, STEP_BEAMS };
 
 // Settings of the shader.
 typedef struct {
@@ -17,6 +18,8 @@ typedef struct {
     float ratio, overlap[2], threshold;           // strength of the shader
     float deviation, least, alarms, clear;        // doubt of the shader
     uint32_t first, named, foreign, code;         // optics of the shader
+    uint32_t sub_rays, first_sub_ray, full, mode; // beam of the shader
+    float merging, pad[3];
 } echoes_settings;
 
 // echoing has the lidar that its firings are of: all but what follows from lasers and columns.
@@ -26,6 +29,8 @@ typedef struct {
     const float *table; // 8 words a firing
     uint32_t count;
     int32_t radiometry, last; // texel
+    char *centers;            // of beams
+    uint32_t each;            // points of a firing
 } echoing;
 
 // sin_cos is turnOf of the shader.
@@ -48,10 +53,11 @@ typedef struct {
     vf origin[3], direction[3]; // in the sensor's frame
 } shot;
 
-INLINE shot shot_at(const echoing *c, uint32_t i) {
+// shot_of reads the firings at places in the table.
+INLINE shot shot_of(const echoing *c, vi at, vm on) {
     shot f;
-    f.on = m_first(some(i, c->count));
-    vi row = listed(i, c->count) * 2;
+    f.on = on;
+    vi row = at * 2;
     vf way[4], place[4], up, along, sine, cosine;
     v_rows(c->table, row, way);
     v_rows(c->table, row + 1, place);
@@ -64,14 +70,14 @@ INLINE shot shot_at(const echoing *c, uint32_t i) {
     return f;
 }
 
-// aim makes the rays of firings.
-INLINE void aim(const echoing *c, const shot *f, uint32_t i, rays *r) {
+// aim makes the rays of firings at places in the table, in a direction of the sensor's frame.
+INLINE void aim(const echoing *c, const shot *f, vi at, const vf direction[3], rays *r) {
     r->tmin = v_set(0), r->tmax = v_sel(f->on, f->farthest, v_set(-1.0f));
-    r->number = listed(i, c->count);
+    r->number = at;
     r->seconds = i_float(f->ns) * 1e-9f;
     pose sensor = sensor_pose(c->of.s.motion, moment_at(c->of.s.motion, r->seconds));
     rotate(sensor.q, f->origin, r->o);
-    rotate(sensor.q, f->direction, r->d);
+    rotate(sensor.q, direction, r->d);
     for (int k = 0; k < 3; k++) r->o[k] = sensor.p[k] + r->o[k];
     if (c->of.random && c->of.set.unfired > 0) {
         vu random[4];
@@ -133,40 +139,90 @@ static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, c
     return clamped(rho) * cosine + gain;
 }
 
+// signal_of is signalOf of the shader, 0 where nothing is there.
+INLINE vf signal_of(const echoing *c, vm there, const found *at, const hit *h, vf cosine, vi label) {
+    const echoes_settings *set = &c->set;
+    vf t = v_sel(there, h->t, v_set(1.0f));
+    vf overlap = clamped((t - set->overlap[0]) * set->overlap[1]);
+    return v_sel(there, returned_share(c, there, at, h, cosine, label) * exp_of(-2.0f * set->light.attenuation * t) * overlap / (t * t), v_set(0));
+}
+
+// chance_of returns the random words of a firing's echo, and with salt further ones: randomOf and alarmsOf of the
+// shader.
+INLINE void chance_of(const echoing *c, vi number, uint32_t echo, uint32_t salt, vu out[4]) {
+    const lidar_settings *set = &c->set.light;
+    out[0] = (vu)i_set((int32_t)(set->key[0] ^ salt)), out[1] = (vu)i_set((int32_t)(set->key[1] ^ echo * 0x85ebca6bu));
+    out[2] = (vu)i_set((int32_t)set->frame), out[3] = (vu)number;
+    pcg4d(out);
+}
+
+enum { ALARMS = 0x9e3779b9u };
+
 // echo is what firings measured, as that of the shader.
 typedef struct {
     vm seen, real;
     vf range, intensity;
 } echo;
 
-// echo_of is echoOf of the shader.
-INLINE echo echo_of(const echoing *c, const shot *f, const rays *r, vm there, const found *at, const hit *h, vf cosine, vi label) {
+// received is that of the shader, with an intensity that isn't coded yet.
+INLINE echo received(const echoing *c, const shot *f, uint32_t number, vm there, vf s, vf t) {
     const echoes_settings *set = &c->set;
-    vf zero = v_set(0), t = v_sel(there, h->t, v_set(1.0f)), r2 = t * t;
-    vf overlap = clamped((t - set->overlap[0]) * set->overlap[1]);
-    vf s = v_sel(there, returned_share(c, there, at, h, cosine, label) * exp_of(-2.0f * set->light.attenuation * t) * overlap / r2, zero);
     vf ratio = s * set->ratio;
-    vu doubt[4] = {(vu)i_set((int32_t)(set->light.key[0] ^ 0x9e3779b9u)), (vu)i_set((int32_t)set->light.key[1]),
-                   (vu)i_set((int32_t)set->light.frame), (vu)f->number}, random[4];
-    pcg4d(doubt);
-    random_of(&c->of, f->number, random);
+    vu doubt[4], random[4];
+    chance_of(c, f->number, number, ALARMS, doubt);
+    chance_of(c, f->number, number, 0, random);
     // Normal numbers are below 5.8. So what is stronger than the threshold by more is seen anyway.
     vm open = there & v_le(ratio, v_set(set->threshold + 6.0f));
     vf level = set->alarms >= 0 && m_any(open) ? ratio + gaussian_of(doubt[0], doubt[1]) : ratio;
     echo e;
-    e.real = there & v_lt(v_set(set->threshold), level);
-    vm alarm = m_not(e.real) & v_lt(zero, r->tmax) & v_lt(uniform_of(doubt[2]), v_set(set->alarms));
+    e.seen = e.real = there & v_lt(v_set(set->threshold), level);
     vf deviation = v_sqrt(set->least + set->deviation / v_max(ratio, v_set(1.0f)));
-    vf measured = v_max(t + deviation * gaussian_of(random[0], random[1]), zero);
-    vf apparent = s * r2 * exp_of(2.0f * set->clear * t);
-    e.seen = e.real | alarm, e.range = measured;
-    if (m_any(alarm)) {
-        vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
-        e.range = v_sel(alarm, anywhere, measured);
-        apparent = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, apparent);
-    }
-    e.intensity = coded(set->code, apparent);
+    e.range = v_max(t + deviation * gaussian_of(random[0], random[1]), v_set(0));
+    e.intensity = s * (t * t) * exp_of(2.0f * set->clear * t);
     return e;
+}
+
+// with_alarms gives the echoes that aren't seen noise now and then: alarmOf of the shader.
+INLINE void with_alarms(const echoing *c, const shot *f, const rays *r, echo *e) {
+    const echoes_settings *set = &c->set;
+    vu doubt[4];
+    chance_of(c, f->number, 0, ALARMS, doubt);
+    vm alarm = m_not(e->seen) & v_lt(v_set(0), r->tmax) & v_lt(uniform_of(doubt[2]), v_set(set->alarms));
+    if (!m_any(alarm)) return;
+    vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
+    e->seen = e->seen | alarm, e->range = v_sel(alarm, anywhere, e->range);
+    e->intensity = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, e->intensity);
+}
+
+// echo_of is what a ray without width measures.
+INLINE echo echo_of(const echoing *c, const shot *f, const rays *r, vm there, const found *at, const hit *h, vf cosine, vi label) {
+    vf t = v_sel(there, h->t, v_set(1.0f));
+    echo e = received(c, f, 0, there, signal_of(c, there, at, h, cosine, label), t);
+    with_alarms(c, f, r, &e);
+    e.intensity = coded(c->set.code, e.intensity);
+    return e;
+}
+
+// point is a record of each firing, where it is an echo: what the returns are, in bits, and what it is of.
+typedef struct {
+    vm seen, near; // near: something nearer than the shortest range is in the way
+    vf range, intensity, cosine;
+    vi returns, label;
+} point;
+
+// write_point is setPoint of the shader: record at of the points.
+INLINE void write_point(const echoing *c, const shot *f, const rays *r, const point *p, vi at) {
+    vf zero = v_set(0), place[3];
+    place_of(c, f, r, p->range, place);
+    vf position[4] = {v_sel(p->seen, place[0], zero), v_sel(p->seen, place[1], zero), v_sel(p->seen, place[2], zero),
+                      v_sel(p->seen, p->intensity, zero)};
+    vf way[4] = {v_sel(p->seen, p->range, v_sel(p->near, v_set(-INFINITY), v_set(INFINITY))), f->azimuth, f->elevation, as_f(f->ns)};
+    vf surface[4] = {as_f(f->ring | i_sel(p->seen, p->returns << 16, i_set(0)) | label_tag(p->label) << 24), as_f(label_instance(p->label)),
+                     p->cosine, as_f(f->number)};
+    const rows points = {(char *)c->of.points, POINT_BYTES, at, f->on};
+    v_write_rows(&points, 0, position);
+    v_write_rows(&points, 16, way);
+    v_write_rows(&points, 32, surface);
 }
 
 // write_points is writePoint of the shader.
@@ -175,7 +231,7 @@ INLINE void write_points(const echoing *c, const shot *f, const rays *r, const f
     vm there = m_not(i_lt(at->triangle, i_set(0)));
     vi triangle = i_sel(there, at->triangle, i_set(0));
     hit h = hit_of(&of->s, r, at);
-    vf transmission = c->radiometry ? v_set(1.0f) : exp_of(-of->set.attenuation * h.t), range = h.t, zero = v_set(0), place[3];
+    vf transmission = c->radiometry ? v_set(1.0f) : exp_of(-of->set.attenuation * h.t), range = h.t, zero = v_set(0);
     vm near = there & v_lt(range, f->nearest), returned = there & m_not(near), real;
     vf cosine = v_min(-dot(h.normal, r->d), v_set(1.0f)), intensity;
     vi label = label_of(&of->s.t, triangle, at->mover);
@@ -192,17 +248,8 @@ INLINE void write_points(const echoing *c, const shot *f, const rays *r, const f
     } else {
         real = returned, intensity = intensity_of(of, returned, at, &h, cosine, transmission);
     }
-    place_of(c, f, r, range, place);
-    label = i_sel(real, label, i_set(0));
-    vf position[4] = {v_sel(returned, place[0], zero), v_sel(returned, place[1], zero), v_sel(returned, place[2], zero),
-                      v_sel(returned, intensity, zero)};
-    vf way[4] = {v_sel(returned, range, v_sel(near, v_set(-INFINITY), v_set(INFINITY))), f->azimuth, f->elevation, as_f(f->ns)};
-    vf surface[4] = {as_f(f->ring | i_sel(returned, i_set(1 << 16), i_set(0)) | label_tag(label) << 24), as_f(label_instance(label)),
-                     v_sel(real, cosine, zero), as_f(f->number)};
-    const rows points = {(char *)of->points, POINT_BYTES, f->number, f->on};
-    v_write_rows(&points, 0, position);
-    v_write_rows(&points, 16, way);
-    v_write_rows(&points, 32, surface);
+    point p = {returned, near, range, intensity, v_sel(real, cosine, zero), i_set(1), i_sel(real, label, i_set(0))};
+    write_point(c, f, r, &p, f->number);
 }
 
 static void echoes_block(void *data, hd_worker *worker, uint32_t block) {
@@ -214,46 +261,14 @@ static void echoes_block(void *data, hd_worker *worker, uint32_t block) {
         shot f[PACKETS];
         found hits[PACKETS];
         for (int k = 0; k < PACKETS; k++) {
-            f[k] = shot_at(c, first + (uint32_t)(k * LANES));
-            aim(c, &f[k], first + (uint32_t)(k * LANES), &r[k]);
+            uint32_t i = first + (uint32_t)(k * LANES);
+            vi at = listed(i, c->count);
+            f[k] = shot_of(c, at, m_first(some(i, c->count)));
+            aim(c, &f[k], at, f[k].direction, &r[k]);
         }
         trace(&c->of.s, r, hits, 0);
         for (int k = 0; k < PACKETS && m_any(f[k].on); k++) write_points(c, &f[k], &r[k], &hits[k]);
     }
-}
-
-// echoes_numbers reports whether each of the firings writes a point that there is.
-static int echoes_numbers(const echoing *c, uint64_t points) {
-    for (uint32_t i = 0; i < c->count; i++) {
-        uint32_t number;
-        memcpy(&number, c->table + 8 * (size_t)i + 6, sizeof number);
-        if (number >= points) return 0;
-    }
-    return 1;
-}
-
-static int lidar_echoes(hd_pool *pool, hd_work *w) {
-    echoing c = {0};
-    uint32_t texels = 0;
-    const echoes_settings *set = hd_block(w, 0, sizeof *set);
-    if (!set || !hd_scene_of(w, &c.of.s) || !(c.table = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
-    c.set = *set, c.of.set = set->light, c.count = set->light.lasers; // shape's first word
-    uint64_t points = w->storage[0].size / POINT_BYTES;
-    points = points < INT32_MAX ? points : INT32_MAX;
-    if (2 * (uint64_t)c.count > texels || c.count > points || !echoes_numbers(&c, points))
-        return hd_fail(w, "%u firings are more than the table of %u texels and the %zu bytes of points hold", c.count, texels,
-                       w->storage[0].size);
-    if (c.count == 0) return 1;
-    c.of.points = w->storage[0].bytes;
-    const int32_t *constants = w->program->constants;
-    c.of.scale = constants[LIDAR_SCALE], c.of.random = constants[LIDAR_RANDOM];
-    c.of.rolling = constants[LIDAR_ROLLING], c.of.compensated = constants[LIDAR_COMPENSATED];
-    c.radiometry = constants[ECHOES_RADIOMETRY];
-    c.last = (int32_t)texels - 1;
-    if (c.radiometry && (uint64_t)set->first + CLASSES + (set->named ? 1 : 0) > texels)
-        return hd_fail(w, "the surfaces of classes end behind the table of %u texels", texels);
-    hd_parallel(pool, echoes_block, &c, (c.count + ECHOES_BLOCK - 1) / ECHOES_BLOCK);
-    return 1;
 }
 
 #endif

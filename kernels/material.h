@@ -249,12 +249,16 @@ INLINE vm absent(float cutoff, vf alpha, vu who[4]) {
     return v_le(alpha, uniform_of(who[0]));
 }
 
+// BLENDED_STOPS is the second word that tells a hit from others, where what is blended stops light.
+enum { BLENDED_STOPS = 2 };
+
 // cut_out tells whether rays pass hits on one triangle, which who names, because the surface is absent
 // there: cutOut of the shader. It changes who.
 INLINE vm cut_out(const hd_tables *t, vf u, vf v, vu who[4]) {
     uint32_t triangle = who[3][0];
     float cutoff = material_of(t, triangle)[7];
     if (cutoff == 0) return m_not(m_all());
+    if (cutoff < 0 && who[1][0] == BLENDED_STOPS) return v_le(alpha_of(t, triangle, u, v), v_set(0));
     return absent(cutoff, alpha_of(t, triangle, u, v), who);
 }
 

@@ -58,8 +58,12 @@ typedef struct {
     int mixed;     // bit of an axis whose directions have both signs
 } beam;
 
+// What ends a ray: the nearest surface, the first one that is found, or the nearest where all that is blended stops
+// light but for what is quite transparent (BLENDED_STOPS of the shader).
+enum { NEAREST, ANY, NEAREST_BLENDED = BLENDED_STOPS };
+
 // packet is what walks together. set has a bit for each group of which a ray is traced. reach is as
-// far as any ray of them goes. With any, a ray ends at the first surface.
+// far as any ray of them goes. any is what ends them.
 typedef struct {
     lanes r[PACKETS];
     beam b;
@@ -68,7 +72,7 @@ typedef struct {
     int any;
 } packet;
 
-// surface is a triangle that rays meet, and whether they end at any.
+// surface is a triangle that rays meet, and what ends them.
 typedef struct {
     int triangle, mover, any;
 } surface;
@@ -330,7 +334,7 @@ static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s
         int mover = (int)(e.ref & HD_TRIANGLE), record = mover_record(s->motion, mover);
         const float *when = s->motion + 4 * (ptrdiff_t)record;
         packet q;
-        q.set = e.set, q.any = any;
+        q.set = e.set, q.any = p->any;
         EACH(k, e.set) {
             lanes *l = &q.r[k];
             into_mover(s->motion, record, moment_at(s->motion, r[k].seconds), p->r[k].o, p->r[k].d, l->o, l->d);
@@ -352,7 +356,7 @@ static __attribute__((noinline)) void search_movers(packet *p, const hd_scene *s
     }
 }
 
-// trace finds the nearest surface of each ray, with any any surface: traceAny of the shader. It
+// trace finds the surface of each ray that ends it, any being one of the above: traceAny of the shader. It
 // searches the static world and then the movers.
 INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], int any) {
     packet p;
@@ -365,8 +369,8 @@ INLINE void trace(const hd_scene *s, const rays r[PACKETS], found out[PACKETS], 
     }
     p.set = (1u << RAYS / GROUP) - 1, p.any = any;
     if (set_out(&p)) {
-        search(&p, s, -1, any);
-        if (s->top_root) search_movers(&p, s, r, any);
+        search(&p, s, -1, any == ANY);
+        if (s->top_root) search_movers(&p, s, r, any == ANY);
     }
     for (int k = 0; k < PACKETS; k++) out[k] = (found){p.r[k].tmax, p.r[k].triangle, p.r[k].mover};
 }

@@ -369,11 +369,23 @@ var Lidar = Entry{
 // FiringTexels is the size of a firing in the table of LidarEchoes, in texels.
 const FiringTexels = 2
 
+// NeighbourTexels is how many texels the table of LidarEchoes has of a firing's neighbours, with a beam. Four
+// neighbours are one.
+const NeighbourTexels = 2
+
+// The steps of LidarEchoes (STEP): EchoRays alone where rays have no width, and else EchoCenters and then EchoBeams.
+const (
+	EchoRays    = iota
+	EchoCenters // what the centre of each beam meets, in Centers
+	EchoBeams   // the points: an invocation for each firing
+)
+
 // Classes is how many semantic tags the table of LidarEchoes has surfaces of.
 const Classes = 32
 
 // LidarEchoes traces the firings of a table, of which each says which sample.Point it writes: an
-// invocation for each TracedRays of them.
+// invocation for each TracedRays of them. With beams that have a width it has two steps, and a firing up to three
+// points, one after the other.
 var LidarEchoes = Entry{
 	Name:    "lidar.echoes",
 	Compute: "lidar_echoes.comp",
@@ -381,12 +393,13 @@ var LidarEchoes = Entry{
 		Binding{"scan", "usamplerBuffer", SlotScan, KindSampler},
 		Binding{"Settings", "", 0, KindUniform},
 		Binding{"Points", "", 0, KindStorage},
+		Binding{"Centers", "", 1, KindStorage},
 	),
 	Workgroup: [3]int{64, 1, 1},
 	Together:  row,
 	Constants: []Define{
 		Int("SCALE", 1).Within(0, 3), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false), Flag("RADIOMETRY", false),
-		Int("CLASSES", Classes).Within(Classes, Classes), Alone(false),
+		Int("CLASSES", Classes).Within(Classes, Classes), Int("STEP", EchoRays).Within(EchoRays, EchoBeams), Alone(false),
 	},
 }
 

@@ -13,10 +13,28 @@
 // A gain is the strength that comes back from a surface besides rho cos(incidence): pi times the coefficient of
 // retroreflection.
 //
+// and, between the firings and the tags, for beams with a width:
+//   2 a firing:     the places of up to eight neighbours in the table, MAX for none
+//   1 a sub-ray, and then 1 a ray at the rim: its angle from the centre to the left and up, in radians; 0, 0
+//
+// STEP says what is done: STEP_RAYS all, for rays without width; STEP_CENTERS and then STEP_BEAMS else. Those are with
+// RADIOMETRY. A firing then has one point or more, which follow one another: number * (how many) is the first.
+//
 // The constants SCALE, RANDOM, ROLLING and COMPENSATED, and the points, are those of lidar_scan.comp. With
 // RADIOMETRY the light that comes back decides which surfaces are seen; SCALE, SCALE_NONE then, means nothing.
 
 layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y, local_size_z = LOCAL_SIZE_Z) in;
+
+#define STEP_RAYS 0
+#define STEP_CENTERS 1
+#define STEP_BEAMS 2
+#if STEP == STEP_RAYS
+#define BEAMS 0
+#define BLENDED_STOPS 0
+#else
+#define BEAMS 1
+#define BLENDED_STOPS 1
+#endif
 
 #include "lib/trace.glsl"
 #include "lib/noise.glsl"
@@ -32,6 +50,8 @@ layout(std140, binding = 0) uniform Settings {
     vec4 strength; // signal-to-noise ratio of strength 1, start of the overlap in metres and one over its length, threshold
     vec4 doubt; // square of the range's deviation at a ratio of 1, square of its least, share of false alarms, clear air's extinction per metre
     uvec4 optics; // first texel of the tags, 1 for materials of their own, 1 if the scene's reflectances aren't the laser's, scale of the intensity
+    uvec4 beam; // sub-rays, their first texel, 1 if all beams are traced by all of them, which echoes are points
+    vec4 merging; // up to which distance echoes are one, in metres, 0, 0, 0
 };
 
 struct Point {
@@ -41,6 +61,20 @@ struct Point {
 };
 
 layout(std430, binding = 0) writeonly buffer Points { Point points[]; };
+
+#if BEAMS
+// Center is what the centre of a beam meets: where in the world, and at which range, below 0 for nothing, NOT_FIRED
+// where there is no beam; triangle, mover, instance, and which rays STEP_BEAMS found it to need: 0 the centre, 1 those at the
+// rim, 2 all.
+struct Center {
+    vec4 point;
+    ivec4 surface;
+};
+
+layout(std430, binding = 1) buffer Centers { Center centers[]; };
+
+const float NOT_FIRED = -2.0;
+#endif
 
 const uint RETURN_STRONGEST = 1u;
 
@@ -103,7 +137,7 @@ vec3 pointOf(Firing f, Ray ray, float range) {
 #endif
 }
 
-#if RADIOMETRY
+#if RADIOMETRY || BEAMS
 // The scales of intensity, by what a full white surface has, what retroreflectors begin with, and whether
 // these are on a scale of their own.
 const uint CODE_VELODYNE = 0u; // and Autoware: 0..100, retroreflectors 101..255
@@ -121,9 +155,12 @@ float coded(float apparent) {
     return code == CODE_HESAI ? min(100.0 * apparent, 255.0) : apparent > 1.0 ? bright : white * apparent;
 }
 
-// alarmsOf returns further random words of a firing: two for the noise of its signal, one for whether noise
+// keyOf is the key of the random numbers of a firing's echo, counted from 0 by range.
+uint keyOf(uint echo) { return key.y ^ echo * 0x85ebca6bu; }
+
+// alarmsOf returns further random words of a firing's echo: two for the noise of its signal, one for whether noise
 // alone makes a point, and one for where.
-uvec4 alarmsOf(Firing f) { return pcg4d(uvec4(key.x ^ 0x9e3779b9u, key.y, shape.z, f.number)); }
+uvec4 alarmsOf(Firing f, uint echo) { return pcg4d(uvec4(key.x ^ 0x9e3779b9u, keyOf(echo), shape.z, f.number)); }
 
 // returnedShare returns the light that a surface returns: rho cos(incidence), and what retroreflects.
 float returnedShare(Hit hit, float cosine, uint what) {
@@ -141,6 +178,12 @@ float returnedShare(Hit hit, float cosine, uint what) {
     return clamp(rho, 0.0, 1.0) * cosine + gain;
 }
 
+// signalOf returns the strength of the light that comes back from a hit.
+float signalOf(Hit hit, float cosine, uint what) {
+    float overlap = clamp((hit.t - strength.y) * strength.z, 0.0, 1.0);
+    return returnedShare(hit, cosine, what) * exp(-2.0 * light.x * hit.t) * overlap / (hit.t * hit.t);
+}
+
 // Echo is what a firing measured: a range in metres, and an intensity. seen tells whether it is an echo,
 // real whether of a surface.
 struct Echo {
@@ -148,65 +191,84 @@ struct Echo {
     float range, intensity;
 };
 
-// echoOf receives the light that comes back from a hit.
-Echo echoOf(Firing f, bool there, Hit hit, float cosine, uint what) {
-    float r2 = hit.t * hit.t, overlap = clamp((hit.t - strength.y) * strength.z, 0.0, 1.0);
-    float s = there ? returnedShare(hit, cosine, what) * exp(-2.0 * light.x * hit.t) * overlap / r2 : 0.0;
+// received returns an echo of some strength from some range, where there is one.
+Echo received(Firing f, uint echo, bool there, float s, float range) {
     float ratio = s * strength.x;
-    uvec4 alarms = alarmsOf(f);
+    uvec4 alarms = alarmsOf(f, echo), random = pcg4d(uvec4(key.x, keyOf(echo), shape.z, f.number));
     bool seen = there && ratio + (doubt.z >= 0.0 ? gaussianOf(alarms.xy) : 0.0) > strength.w;
-    float range = hit.t, apparent = s * r2 * exp(2.0 * doubt.w * hit.t);
-    bool alarm = !seen && firedRange(f) > 0.0 && uniformOf(alarms.z) < doubt.z;
-    if (alarm) {
-        range = f.tmin + (f.tmax - f.tmin) * uniformOf(alarms.w);
-        apparent = strength.w / strength.x * range * range;
-    } else {
-        range = max(range + sqrt(doubt.y + doubt.x / max(ratio, 1.0)) * gaussianOf(randomOf(f).xy), 0.0);
-    }
-    return Echo(seen || alarm, seen, range, coded(apparent));
+    float apparent = s * (range * range) * exp(2.0 * doubt.w * range);
+    float measured = max(range + sqrt(doubt.y + doubt.x / max(ratio, 1.0)) * gaussianOf(random.xy), 0.0);
+    return Echo(seen, seen, measured, coded(apparent));
+}
+
+// alarmOf returns a point of noise, where a firing without an echo has one.
+Echo alarmOf(Firing f) {
+    uvec4 alarms = alarmsOf(f, 0u);
+    float range = f.tmin + (f.tmax - f.tmin) * uniformOf(alarms.w);
+    bool seen = firedRange(f) > 0.0 && uniformOf(alarms.z) < doubt.z;
+    return Echo(seen, false, range, coded(strength.w / strength.x * range * range));
 }
 #endif
 
+// missOf returns the range of a firing without an echo: behind all, or nearer than its shortest range.
+float missOf(bool near) { return uintBitsToFloat(near ? 0xff800000u : 0x7f800000u); }
+
+// setPoint writes record k of a firing, with the returns that it is, 0 for none.
+void setPoint(Firing f, uint k, vec4 place, float range, uint returns, uint what, float cosine) {
+    points[k] = Point(
+        floatBitsToUint(place),
+        uvec4(floatBitsToUint(range), floatBitsToUint(f.azimuth), floatBitsToUint(f.elevation), f.nanoseconds),
+        uvec4(f.ring | (returns << 16) | (labelTag(what) << 24), labelInstance(what), floatBitsToUint(cosine), f.number));
+}
+
+// rayAt is a direction of a firing, which is in the sensor's frame as it stands then, in the world.
+Ray rayAt(Firing f, vec3 direction) {
+    RigidPose sensor = sensorPose(momentAt(secondsOf(f)));
+    return Ray(sensor.position + rotate(sensor.rotation, originOf(f)), rotate(sensor.rotation, direction));
+}
+
+#if STEP == STEP_RAYS
 // writePoint writes what a firing measured.
 void writePoint(Firing f, bool found, Hit hit, Ray ray) {
-    float transmission = exp(-light.x * hit.t);
     float range = hit.t;
     bool near = found && range < f.tmin;
     bool returned = found && !near;
-#if RADIOMETRY
     float cosine = min(-dot(hit.normal, ray.direction), 1.0);
     uint what = label(hit.triangle, hit.mover);
-    Echo e = echoOf(f, returned, hit, cosine, what);
-    vec4 place = vec4(0.0);
-    if (e.seen) place = vec4(pointOf(f, ray, e.range), e.intensity);
-    range = e.seen ? e.range : uintBitsToFloat(near ? 0xff800000u : 0x7f800000u);
+#if RADIOMETRY
+    Echo e = received(f, 0u, returned, returned ? signalOf(hit, cosine, what) : 0.0, range);
+    if (!e.seen) e = alarmOf(f);
+    range = e.range;
     returned = e.seen;
     if (!e.real) {
         what = 0u;
         cosine = 0.0;
     }
+    float brightness = e.intensity;
 #else
+    float transmission = exp(-light.x * hit.t);
 #if RANDOM
     uvec4 random = randomOf(f);
     returned = returned && (transmission > light.w || uniformOf(random.w) < kept.x * transmission + kept.y);
     range = max(range + light.y * gaussianOf(random.xy), 0.0);
 #endif
-    vec4 place = vec4(0.0);
-    uint what = 0u;
-    float cosine = 0.0;
-    if (returned) {
-        cosine = min(-dot(hit.normal, ray.direction), 1.0);
-        place = vec4(pointOf(f, ray, range), intensity(hit, cosine, transmission));
-        what = label(hit.triangle, hit.mover);
-    } else {
-        range = uintBitsToFloat(near ? 0xff800000u : 0x7f800000u);
-    }
+    float brightness = returned ? intensity(hit, cosine, transmission) : 0.0;
 #endif
-    points[f.number] = Point(
-        floatBitsToUint(place),
-        uvec4(floatBitsToUint(range), floatBitsToUint(f.azimuth), floatBitsToUint(f.elevation), f.nanoseconds),
-        uvec4(f.ring | (returned ? RETURN_STRONGEST << 16 : 0u) | (labelTag(what) << 24), labelInstance(what), floatBitsToUint(cosine), f.number));
+    if (returned) setPoint(f, f.number, vec4(pointOf(f, ray, range), brightness), range, RETURN_STRONGEST, what, cosine);
+    else setPoint(f, f.number, vec4(0.0), missOf(near), 0u, 0u, 0.0);
 }
+#endif
+
+#if STEP != STEP_BEAMS
+#if STEP == STEP_CENTERS
+// writeCenter writes what the centre of beam i meets.
+void writeCenter(int i, Firing f, bool found, Hit hit, Ray ray) {
+    float range = found ? hit.t : firedRange(f) > 0.0 ? -1.0 : NOT_FIRED;
+    uint what = label(hit.triangle, hit.mover);
+    centers[i] = Center(vec4(found ? ray.origin + hit.t * ray.direction : vec3(0.0), range),
+        found ? ivec4(hit.triangle, hit.mover, int(labelInstance(what)), 0) : ivec4(-1, -1, 0, 0));
+}
+#endif
 
 void main() {
     int first = TOGETHER * int(gl_GlobalInvocationID.x);
@@ -215,14 +277,19 @@ void main() {
     Rays rays = noRays();
     for (int k = 0; k < count; k++) {
         Firing f = firingAt(first + k);
-        RigidPose sensor = sensorPose(momentAt(secondsOf(f)));
-        Ray ray = Ray(sensor.position + rotate(sensor.rotation, originOf(f)), rotate(sensor.rotation, directionOf(f)));
-        setRay(rays, k, ray, 0.0, firedRange(f), secondsOf(f));
+        setRay(rays, k, rayAt(f, directionOf(f)), 0.0, firedRange(f), secondsOf(f));
     }
     Hits hits = traceRays(rays);
     for (int k = 0; k < count; k++) {
         Hit hit;
         bool found = hitAt(rays, hits, k, hit);
+#if STEP == STEP_CENTERS
+        writeCenter(first + k, firingAt(first + k), found, hit, rayOf(rays, k));
+#else
         writePoint(firingAt(first + k), found, hit, rayOf(rays, k));
+#endif
     }
 }
+#else
+#include "lib/beam.glsl"
+#endif

@@ -40,6 +40,7 @@ var judges = map[string][]string{
 	"lidar_scan.comp":         {"sensors/lidar"},
 	"rays.comp":               {"sensors/compute", "sensors/ranging"},
 	"scene_trace.comp":        {"scene"},
+	"lib/beam.glsl":           {"sensors/lidar", "gpu/hostdev"},
 	"lib/camera.glsl":         {"sensors/camera"},
 	"lib/flow.glsl":           {"sensors/camera"},
 	"lib/grade.glsl":          {"sensors/camera"},

@@ -116,39 +116,92 @@ func cpuSeconds(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// BenchmarkReceivers measures whole scans of a VLS-128 in the demo's city, each with a receiver: nanoseconds of CPU
-// time a ray, with all that the sensor does.
+// BenchmarkReceivers measures whole scans in the demo's city, each with a receiver: nanoseconds of CPU time a firing, with
+// all that the sensor does, and the shares of the firings whose beams needed rays at the rim, and all of them.
 func BenchmarkReceivers(b *testing.B) {
 	town, err := city.Generate(city.Options{Seed: 1, Triangles: 100_000})
 	require.NoError(b, err)
-	thread, err := gpu.Start(hostdev.Open(hostdev.Options{Threads: 2}))
+	var w watcher
+	thread, err := gpu.Start(w.watch(hostdev.Open(hostdev.Options{Threads: 2})))
 	require.NoError(b, err)
 	defer func() { require.NoError(b, thread.Close()) }()
-	d, ok := lidar.Preset("VelodyneVLS128")
-	require.True(b, ok)
-	rays := d.Rays(int64(period))
-	table := filepath.Join(b.TempDir(), "firings.csv")
-	require.NoError(b, os.WriteFile(table, []byte(firingTable(rays)), 0o600))
-	for name, attributes := range map[string]map[string]any{
-		"plain":           {"preset": "VelodyneVLS128"},
-		"firing_table":    {"firing_table": table, "firing_period": 0.1},
-		"range_corrected": {"preset": "VelodyneVLS128", "intensity": "range_corrected", "r10": 106.0},
-	} {
-		b.Run(name, func(b *testing.B) {
-			h := sensortest.New(b, lidar.RayCastDefinition, sensortest.Options{
-				Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: attributes,
-			})
-			defer h.End()
-			at := period
-			h.Fire(at)
-			before := cpuSeconds(b)
-			for b.Loop() {
-				at += period
+	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
+		d, ok := lidar.Preset(preset)
+		require.True(b, ok)
+		rays := d.Rays(int64(period))
+		table := filepath.Join(b.TempDir(), "firings.csv")
+		require.NoError(b, os.WriteFile(table, []byte(firingTable(rays)), 0o600))
+		for _, k := range []struct {
+			name       string
+			attributes map[string]any
+		}{
+			{"plain", map[string]any{"preset": preset}},
+			{"firing_table", map[string]any{"firing_table": table, "firing_period": 0.1}},
+			{"range_corrected", map[string]any{"preset": preset + "_real", "beam_divergence": 0.0}},
+			{"beam_7", map[string]any{"preset": preset + "_real", "beam_rays": 7}},
+			{"beam_19", map[string]any{"preset": preset + "_real"}},
+			{"beam_37", map[string]any{"preset": preset + "_real", "beam_rays": 37}},
+			{"beam_19_full", map[string]any{"preset": preset + "_real", "beam_pattern": "full"}},
+		} {
+			b.Run(preset+"/"+k.name, func(b *testing.B) {
+				h := sensortest.New(b, lidar.RayCastDefinition, sensortest.Options{
+					Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: k.attributes,
+				})
+				defer h.End()
+				at := period
 				h.Fire(at)
-			}
-			b.ReportMetric(1e9*(cpuSeconds(b)-before)/float64(b.N)/float64(len(rays)), "cpu-ns/ray")
-		})
+				before := cpuSeconds(b)
+				for b.Loop() {
+					at += period
+					h.Fire(at)
+				}
+				b.ReportMetric(1e9*(cpuSeconds(b)-before)/float64(b.N)/float64(len(rays)), "cpu-ns/ray")
+				if strings.HasPrefix(k.name, "beam") {
+					rim, all := w.needs(b, thread, len(rays))
+					b.ReportMetric(rim, "rim-share")
+					b.ReportMetric(all, "all-share")
+				}
+			})
+		}
 	}
+}
+
+// watcher is a driver that knows the buffer by which the steps of a sensor hand on.
+type watcher struct {
+	gpu.Driver
+	steps gpu.Handle
+}
+
+func (w *watcher) watch(open gpu.Opener) gpu.Opener {
+	return func() (*gpu.Context, error) {
+		c, err := open()
+		if err == nil {
+			w.Driver, c.Driver = c.Driver, w
+		}
+		return c, err
+	}
+}
+
+// CreateBuffer implements gpu.Driver.
+func (w *watcher) CreateBuffer(d gpu.BufferDesc) (gpu.Handle, error) {
+	h, err := w.Driver.CreateBuffer(d)
+	if err == nil && strings.HasSuffix(d.Label, " steps") {
+		w.steps = h
+	}
+	return h, err
+}
+
+// needs returns the shares of the firings of the last scan for which rays at the rim were traced, and all rays.
+func (w *watcher) needs(b *testing.B, thread *gpu.Thread, firings int) (rim, all float64) {
+	centers := make([]uint32, 8*firings)
+	gputest.Do(b, thread, func(*gpu.Ctx) error { return w.ReadBuffer(w.steps, 0, gpu.BytesOf(centers)) })
+	for i := range firings {
+		if need := centers[8*i+7]; need > 0 {
+			rim++
+			all += float64(need - 1)
+		}
+	}
+	return rim / float64(firings), all / float64(firings)
 }
 
 // firingTable writes rays as a table, each at a time of its own.

@@ -482,16 +482,48 @@ func TestRadiometryAgrees(t *testing.T) {
 	}
 }
 
+// TestBeamsAgree holds the steps of lidar.echoes that beams have against their shader.
+func TestBeamsAgree(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	for name, s := range scenes(t) {
+		for variant, more := range map[string]map[string]any{
+			"adaptive": {"r10": 30.0, "range_noise": 0.3, "false_alarm_rate": 0.05, "returns": "dual"},
+			"full":     {"r10": 60.0, "detection": "sharp", "beam_pattern": "full", "beam_rays": 7, "returns": "triple", "compensated": true, "columns": 150},
+			"last":     {"r10": 60.0, "returns": "last", "merge_distance": 2.0, "dropoff_general_rate": 0.1, "rolling": false, "beam_rays": 37, "columns": 300},
+		} {
+			if name != "blended" && variant != "adaptive" || testing.Short() && name != "movers" {
+				continue
+			}
+			t.Run(name+" "+variant, func(t *testing.T) {
+				a := map[string]any{
+					"preset": "VelodyneVLP16", "columns": 450, "intensity": "range_corrected", "range": 80.0, "range_min": 4.0,
+					"beam_divergence": 5.0, "beam_divergence_vertical": 12.0,
+				}
+				maps.Copy(a, more)
+				agreeOnFirings(t, scan(t, gl, s, a), scan(t, host, s, a))
+			})
+		}
+	}
+}
+
 // agreeOnFirings agrees on points whose misses are left out.
 func agreeOnFirings(t *testing.T, want, got []sample.Point) {
 	t.Helper()
-	byRay := map[uint32]sample.Point{}
-	for _, p := range got {
-		byRay[p.Ray] = p
+	// A firing's points stand side by side: the how manieth one is of it.
+	name := func(points []sample.Point, i int) (of [2]uint32) {
+		of[0] = points[i].Ray
+		for ; i > 0 && points[i-1].Ray == of[0]; i-- {
+			of[1]++
+		}
+		return of
+	}
+	byRay := map[[2]uint32]sample.Point{}
+	for i, p := range got {
+		byRay[name(got, i)] = p
 	}
 	var both [2][]sample.Point
-	for _, w := range want {
-		if g, ok := byRay[w.Ray]; ok {
+	for i, w := range want {
+		if g, ok := byRay[name(want, i)]; ok {
 			both[0], both[1] = append(both[0], w), append(both[1], g)
 		}
 	}

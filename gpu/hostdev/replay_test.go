@@ -324,6 +324,7 @@ func shots(short bool) []shot {
 		{camera.RGBDefinition, nil}, {camera.RGBDefinition, map[string]any{"shadows": "traced"}}, {groundtruth.Boxes2DDefinition, nil},
 		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0}},
 		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0, "rolling": false, "detection": "sharp", "intensity_code": "hesai"}},
+		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0, "beam_divergence": 30.0, "returns": "triple"}},
 	}
 	all := firings()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -1,6 +1,7 @@
 package lidar
 
 import (
+	"encoding/binary"
 	"io"
 
 	"github.com/raybridge/raybridge/sensors"
@@ -73,4 +74,28 @@ func NumbersOf(c ReturnCodes, mode sample.ReturnMode) (func(marks uint8) uint8, 
 		n.number(points)
 		return points[0].Return
 	}, err
+}
+
+// SubRays are the angles of a beam's rays from its centre, the last RimRays of them at its rim.
+func SubRays(b Beam) (list [][2]float64, rim int) {
+	made := beam{Beam: b, sigma: [2]float64{1, 1}}
+	return made.subRays(), rimRays
+}
+
+// NeighboursOf is, for each of the rows of a table, the rows that neighbour it, for beams of some full widths at half maximum.
+func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32) {
+	o := firingOrder{list: t.all(nil)}
+	o.sort(t.keys)
+	n := neighbours{width: width}
+	bytes := make([]byte, 16*neighbourTexels*len(o.list))
+	n.put(bytes, o.list, t)
+	rows = make([][]uint32, len(t.rows))
+	for i := range o.list {
+		for k := range sectors {
+			if at := binary.LittleEndian.Uint32(bytes[4*(sectors*i+k):]); at != noNeighbour {
+				rows[o.list[i].row] = append(rows[o.list[i].row], o.list[at].row)
+			}
+		}
+	}
+	return rows
 }

@@ -80,8 +80,14 @@
 //
 // # Limits
 //
-// One return a ray; beams have no width. A scan has at most 2,796,202 rays; a rolling
+// A scan has at most 2,796,202 points, that of its firings times the points of each; a rolling
 // one takes less than 4.3 s.
+//
+// # Beams
+//
+// With intensity: range_corrected a beam has a width (beam_divergence) and a firing up to three points (returns):
+// those of a firing stand side by side, the strongest first, and those without an echo last. docs/lidars.md has the
+// rules. Without it a ray has one return.
 package lidar
 
 import (
@@ -140,6 +146,7 @@ type Intensities struct {
 	Layout                sample.PointLayout `attribute:"layout" default:"xyzircaedt" doc:"fields of the published points"`
 	ReturnCodes           ReturnCodes        `attribute:"return_codes" default:"autoware" enum:"autoware,nebula,velodyne" doc:"numbers of a point's return_type: those of autoware_point_types, of the driver Nebula, or of velodyne_decoder. docs/lidars.md has the tables"`
 	Radiometry            Radiometry
+	Beam                  Beam
 }
 
 // RayCastSemantic are the options of sensor.lidar.ray_cast_semantic, the lidar that tells what
@@ -272,6 +279,9 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	s, err := newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings, light), o.Own.Layout)
 	if err != nil {
 		return nil, err
+	}
+	if b := s.receiver.beam(); b != nil {
+		s.cloud.Returns = b.Returns
 	}
 	if s.codes, err = o.Own.ReturnCodes.numbers(s.cloud.Returns); err != nil {
 		return nil, err

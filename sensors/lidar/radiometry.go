@@ -29,6 +29,7 @@ type Radiometry struct {
 // radiometryOnly are the attributes of Radiometry.
 var radiometryOnly = []string{
 	"r10", "wavelength", "intensity_code", "detection", "false_alarm_rate", "range_noise", "overlap_start", "overlap_end", "materials",
+	"pulse_width",
 }
 
 // carlaOnly are the attributes of CARLA's receiver that mean nothing with intensity: range_corrected.
@@ -37,8 +38,8 @@ var carlaOnly = []string{"dropoff_intensity_limit", "dropoff_zero_intensity"}
 const (
 	// clearAir is the extinction of clear air at 905 nm, 1/m: a visibility of 20 km (Kruse).
 	clearAir = 1e-4
-	// pulseM is half the length of a pulse of 5 ns in air, metres: that of a bin of noise.
-	pulseM = 0.75
+	// binM is half the length of a nanosecond's pulse in air, metres: that of a bin of noise.
+	binM = 0.15
 	// nineOfTen is the standard normal quantile of 0.9.
 	nineOfTen = 1.2815515655446004
 	// usualAlarms is the share of false alarms that data sheets have.
@@ -48,8 +49,10 @@ const (
 // radiometry is a receiver whose threshold decides what is seen.
 type radiometry struct {
 	Radiometry
-	surfaces *optics.Table
-	maxM     float64 // of the device
+	surfaces   *optics.Table
+	pulseWidth float64 // nanoseconds
+	maxM       float64 // of the device
+	beam       *beam   // nil for a ray without width
 }
 
 // radiometry returns the options' receiver, nil for another intensity. A device that has one by itself gives what
@@ -69,17 +72,17 @@ func (o *Intensities) radiometry(preset PresetName, given *sensors.Settings) (*r
 			return nil, fmt.Errorf(why, sensors.ErrValue, name)
 		}
 	}
-	if o.Intensity != rangeCorrected {
-		return nil, nil
+	if own && o.Intensity == rangeCorrected {
+		model.fill(o, given)
 	}
-	r := &radiometry{Radiometry: o.Radiometry}
-	if own {
-		model.fill(&r.Radiometry, given)
+	beam, err := o.beam(given)
+	if err != nil || o.Intensity != rangeCorrected {
+		return nil, err
 	}
+	r := &radiometry{Radiometry: o.Radiometry, pulseWidth: o.Beam.PulseWidth, beam: beam}
 	if r.OverlapEnd < r.OverlapStart {
 		return nil, fmt.Errorf("%w: overlap_end %v is below overlap_start %v", sensors.ErrValue, r.OverlapEnd, r.OverlapStart)
 	}
-	var err error
 	r.surfaces, err = optics.Read(r.Materials)
 	return r, err
 }
@@ -91,7 +94,7 @@ func (r *radiometry) threshold() float64 {
 	if share == 0 {
 		share = usualAlarms
 	}
-	return math.Sqrt2 * math.Erfinv(1-2*share/max(r.maxM/pulseM, 1))
+	return math.Sqrt2 * math.Erfinv(1-2*share/max(r.maxM/(binM*r.pulseWidth), 1))
 }
 
 // put writes the words of the uniform block behind the light's. first is the texel of the classes.
@@ -177,33 +180,52 @@ func gain(ra *float64, unknown float64) float64 {
 // realSuffix ends the names of presets whose receivers are those of the devices.
 const realSuffix = "_real"
 
-// realDevice is what a device's data sheet says of its receiver.
+// realDevice is what a device's data sheet says of its receiver and its beam.
 type realDevice struct {
 	r10, rangeNoise float64
 	code            string
 	source          string // of r10
+	beam            sheetBeam
 }
+
+// sheetBeam is what a sheet says of a beam: full angles in mrad, and a merge distance in metres, 0 for that of the
+// pulse. Each has its source. No sheet has the pulse's width: 5 ns is assumed.
+type sheetBeam struct {
+	horizontal, vertical float64
+	definition, source   string
+	merge                float64
+	mergeSource          string
+}
+
+// The beams of the makers. 0.13 and 0.18 degrees are 2.27 and 3.1 mrad.
+var (
+	vls128Beam = sheetBeam{3, 1.5, "manual", "VLS-128 manual, table F-1", 1, "VLS-128 manual"}
+	vlpBeam    = sheetBeam{3, 1.5, "manual", "AWSIM's lidar library, from manuals", 1, "assumed: VLS-128 manual"}
+	os1Beam    = sheetBeam{2.27, 2.27, "fwhm", "data sheet of the OS1, first generation", 0, "assumed: the pulse's"}
+	hesaiBeam  = sheetBeam{2.27, 2.27, "manual", "assumed, as in AWSIM's lidar library", 0, "assumed: the pulse's"}
+)
 
 // realDevices are those of the firing tables. Ranges at 10 % are the makers' where a source is named. Others
 // are assumed: the longest range of the table, taken as one at 80 %, over the square root of 8. The
 // overlap of transmitter and receiver isn't published: it is assumed to be whole. The range noise is
 // LISA's 0.09 m (assumed), and Ouster's fits its sheet: 1.5 cm at a ratio of 250, 3 cm at 100, 10 cm at 12.
 var realDevices = map[string]realDevice{
-	"VelodyneVLP16":            {35, 0.09, "velodyne", "assumed"},
-	"VelodyneVLP32C":           {71, 0.09, "velodyne", "assumed"},
-	"VelodyneVLS128":           {106, 0.09, "velodyne", "assumed"},
-	"HesaiPandarQT":            {20, 0.09, "hesai", "assumed: the table's range"},
-	"HesaiPandar40P":           {71, 0.09, "hesai", "assumed"},
-	"OusterOS1_64":             {40, 0.42, "velodyne", "data sheet of the OS1, first generation, in 100 klx"},
-	"HesaiAT128E2X":            {200, 0.09, "hesai", "assumed: the table's range"},
-	"HesaiPandarXT32":          {80, 0.09, "hesai", "assumed"},
-	"HesaiQT128C2X":            {20, 0.09, "hesai", "assumed: the table's range"},
-	"HesaiPandar128E4X":        {200, 0.09, "hesai", "assumed: the table's range"},
-	"HesaiPandar128E4XHighRes": {200, 0.09, "hesai", "assumed: the table's range"},
+	"VelodyneVLP16":            {35, 0.09, "velodyne", "assumed", vlpBeam},
+	"VelodyneVLP32C":           {71, 0.09, "velodyne", "assumed", vlpBeam},
+	"VelodyneVLS128":           {106, 0.09, "velodyne", "assumed", vls128Beam},
+	"HesaiPandarQT":            {20, 0.09, "hesai", "assumed: the table's range", hesaiBeam},
+	"HesaiPandar40P":           {71, 0.09, "hesai", "assumed", hesaiBeam},
+	"OusterOS1_64":             {40, 0.42, "velodyne", "data sheet of the OS1, first generation, in 100 klx", os1Beam},
+	"HesaiAT128E2X":            {200, 0.09, "hesai", "assumed: the table's range", hesaiBeam},
+	"HesaiPandarXT32":          {80, 0.09, "hesai", "assumed", hesaiBeam},
+	"HesaiQT128C2X":            {20, 0.09, "hesai", "assumed: the table's range", hesaiBeam},
+	"HesaiPandar128E4X":        {200, 0.09, "hesai", "assumed: the table's range", hesaiBeam},
+	"HesaiPandar128E4XHighRes": {200, 0.09, "hesai", "assumed: the table's range", hesaiBeam},
 }
 
-// fill gives what isn't set.
-func (d *realDevice) fill(r *Radiometry, given *sensors.Settings) {
+// fill gives what isn't set. Angles are one setting.
+func (d *realDevice) fill(o *Intensities, given *sensors.Settings) {
+	r, b := &o.Radiometry, &o.Beam
 	if !given.IsSet("r10") {
 		r.R10 = d.r10
 	}
@@ -212,5 +234,17 @@ func (d *realDevice) fill(r *Radiometry, given *sensors.Settings) {
 	}
 	if !given.IsSet("intensity_code") {
 		r.IntensityCode = d.code
+	}
+	if !given.IsSet("beam_divergence") {
+		b.Divergence = d.beam.horizontal
+		if !given.IsSet("beam_divergence_vertical") {
+			b.DivergenceVertical = d.beam.vertical
+		}
+		if !given.IsSet("beam_definition") {
+			b.Definition = d.beam.definition
+		}
+	}
+	if !given.IsSet("merge_distance") {
+		b.MergeDistance = d.beam.merge
 	}
 }

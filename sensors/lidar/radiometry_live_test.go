@@ -297,21 +297,38 @@ func TestRadiometryConforms(t *testing.T) {
 	changed := map[string]any{
 		"r10": 6, "wavelength": "1550", "intensity_code": "livox", "detection": "sharp", "false_alarm_rate": 0.3, "range_noise": 0.5,
 		"overlap_end": 8, "materials": file, "noise_stddev": 0.2, "atmosphere_attenuation_rate": 0.05, "noise_seed": 9,
-		"range": 12, "dropoff_general_rate": 0.3,
+		"range": 12, "dropoff_general_rate": 0.3, "pulse_width": 500, "beam_divergence": 50,
 	}
 	for name := range changed {
 		delete(others, name)
 	}
 	const dry = "range_corrected doesn't feel the weather yet"
-	sensortest.Run(t, lidar.RayCastDefinition, sensortest.Suite{
+	beams := map[string]any{
+		"beam_divergence_vertical": 5, "beam_definition": "1/e2", "beam_rays": 7, "beam_pattern": "full", "returns": "dual", "merge_distance": 30,
+	}
+	for name := range beams {
+		others[name] = "refused without beam_divergence"
+	}
+	suite := sensortest.Suite{
 		Options: o, Changed: changed, Unchanging: others, Unfelt: map[string]string{"visibility": dry, "rain": dry, "snow": dry},
-	})
+	}
+	sensortest.Run(t, lidar.RayCastDefinition, suite)
+	suite.Options.Attributes = maps.Clone(o.Attributes)
+	suite.Options.Attributes["beam_divergence"], suite.Changed = 50, beams
+	for i := range lidar.RayCastDefinition.Attributes {
+		others[lidar.RayCastDefinition.Attributes[i].Name] = other
+	}
+	for name := range beams {
+		delete(others, name)
+	}
+	sensortest.Run(t, lidar.RayCastDefinition, suite)
 }
 
 // withRadiometry adds the attributes that change nothing but with intensity: range_corrected.
 func withRadiometry(unchanging map[string]string) map[string]string {
 	for _, name := range []string{
 		"r10", "wavelength", "intensity_code", "detection", "false_alarm_rate", "range_noise", "overlap_start", "overlap_end", "materials",
+		"beam_divergence", "beam_divergence_vertical", "beam_definition", "beam_rays", "beam_pattern", "returns", "pulse_width", "merge_distance",
 	} {
 		unchanging[name] = "TestRadiometryConforms"
 	}

@@ -72,10 +72,11 @@ func (o *Intensities) receiver(uniform bool, given *sensors.Settings, light *rad
 }
 
 // settingsBytes is the size of the uniform block Settings of lidar_scan.comp, echoesBytes that of
-// lidar_echoes.comp.
+// lidar_echoes.comp: settings, radiometry and beam.
 const (
-	settingsBytes = 64
-	echoesBytes   = settingsBytes + 48
+	settingsBytes   = 64
+	radiometryBytes = 48
+	echoesBytes     = settingsBytes + radiometryBytes + 32
 )
 
 // keptShare returns the slope and the base of the share of returns that are kept at some
@@ -94,6 +95,14 @@ func (r *receiver) keptShare() (slope, base, limit float64) {
 // random tells whether anything depends on chance.
 func (r *receiver) random() bool {
 	return r.radiometry != nil || r.noise > 0 || r.unfired > 0 || r.lostAtZero > 0
+}
+
+// beam is that of the receiver, nil for rays without width.
+func (r *receiver) beam() *beam {
+	if r.radiometry == nil {
+		return nil
+	}
+	return r.radiometry.beam
 }
 
 // put writes the words of the uniform block that say how light is received.

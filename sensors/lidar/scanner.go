@@ -25,6 +25,8 @@ type scanner struct {
 	device   Device
 	firings  *firingTable // in place of the device's lasers and columns; nil for these
 	order    firingOrder  // of the firings of a scan; the GL thread's
+	near     neighbours   // of a scan with a beam; the GL thread's
+	beside   []byte       // the rows of the neighbours of a table whose scans are all alike
 	receiver receiver
 	// rolling gives each ray its own time; compensated gives the points in the frame
 	// of the scan's start.
@@ -58,18 +60,19 @@ func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header 
 	}
 	light := s.receiver.radiometry
 	if light != nil {
+		firings := s.device.rays()
+		if s.firings != nil {
+			firings = s.firings.scan
+		}
+		if err := light.beam.fits(firings); err != nil {
+			return err
+		}
 		if light.maxM = s.device.MaxM; s.firings == nil {
 			s.firings = firingsOf(&s.device, s.periodNs)
 		}
 	}
-	if t := s.firings; t != nil {
-		shader.Entry, shader.Prepare, shader.UniformBytes = &shaders.LidarEchoes, s.prepareFirings, echoesBytes
-		shader.Defines = append(shader.Defines, shaders.Flag("RADIOMETRY", light != nil))
-		if light != nil {
-			shader.SceneRows = func(env *sensors.Env) int { return light.texels(env.Geometry.Scene) }
-		}
-		shader.Results, shader.TableRows = t.scan, shaders.FiringTexels*t.scan
-		shader.Invocations = [3]int{(t.scan + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1}
+	if s.firings != nil {
+		s.listFirings(&shader)
 	}
 	s.Sensor = compute.New(spec, shader)
 	if s.rolling && s.periodNs > math.MaxUint32 {
@@ -77,6 +80,39 @@ func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header 
 			sensors.ErrValue, spec.Rate, fault.Number(spec.Rate.Period().Seconds(), 3), math.MaxUint32/1e9)
 	}
 	return nil
+}
+
+// listFirings has the shader trace a table of firings.
+func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
+	t, light := s.firings, s.receiver.radiometry
+	shader.Entry, shader.Prepare, shader.UniformBytes = &shaders.LidarEchoes, s.prepareFirings, echoesBytes
+	shader.Defines = append(shader.Defines, shaders.Flag("RADIOMETRY", light != nil))
+	shader.Results, shader.TableRows = t.scan, shaders.FiringTexels*t.scan
+	packets := [3]int{(t.scan + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1}
+	shader.Invocations = packets
+	if light == nil {
+		return
+	}
+	shader.SceneRows = func(env *sensors.Env) int { return light.texels(env.Geometry.Scene) }
+	b := light.beam
+	if b == nil {
+		return
+	}
+	s.near.width = [2]float64{fwhm * b.sigma[0], fwhm * b.sigma[1]}
+	if t.still { // it takes too long for the GL thread
+		order := firingOrder{list: t.all(nil)}
+		order.sort(t.keys)
+		s.beside = make([]byte, 16*shaders.NeighbourTexels*t.scan)
+		s.near.put(s.beside, order.list, t)
+		s.near = neighbours{}
+	}
+	shader.Results *= b.points()
+	shader.TableRows += b.texels(t.scan)
+	shader.HandOnBytes = centerBytes * t.scan
+	shader.Steps = []compute.Step{
+		{Defines: []shaders.Define{shaders.Int("STEP", shaders.EchoCenters)}, Invocations: packets},
+		{Defines: []shaders.Define{shaders.Int("STEP", shaders.EchoBeams)}, Invocations: [3]int{t.scan, 1, 1}},
+	}
 }
 
 // from returns when a scan begins: a period before it is due where it rolls.
@@ -114,22 +150,29 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 		binary.LittleEndian.PutUint32(settings[4*i:], w)
 	}
 	s.receiver.put(settings[16:], env.Seed)
+	light, b := s.receiver.radiometry, s.receiver.beam()
 	firings := shaders.FiringTexels * t.scan
-	if light := s.receiver.radiometry; light != nil {
-		light.put(settings[settingsBytes:], uint32(firings), s.receiver.noise)
+	subRays, classes := firings, firings // the first rows of these
+	if b != nil {
+		subRays = firings + shaders.NeighbourTexels*t.scan
+		classes = firings + b.texels(t.scan)
+		b.put(settings[settingsBytes+radiometryBytes:], subRays)
+	}
+	if light != nil {
+		light.put(settings[settingsBytes:], uint32(classes), s.receiver.noise)
 	}
 	to := int64(at.Due)
 	from := max(to-at.PeriodNs, 0)
 	window := scanWindow{from % t.periodNs, to - from}
 	var now air
-	if s.receiver.radiometry == nil {
+	if light == nil {
 		now = s.airAt(env, at)
 	}
 	if s.listed && s.listedAir == now && (t.still || s.window == window) {
 		return false
 	}
-	if light := s.receiver.radiometry; light != nil && !s.listed {
-		light.list(table[16*firings:], env.Geometry.Scene)
+	if light != nil && !s.listed {
+		light.list(table[16*classes:], env.Geometry.Scene)
 	}
 	s.listed, s.window, s.listedAir = true, window, now
 	if s.order.list = s.order.list[:0]; t.still {
@@ -139,6 +182,14 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 	}
 	s.order.sort(t.keys)
 	s.order.put(table[:16*firings], t, now)
+	if b != nil {
+		b.list(table[16*subRays:])
+		if beside := table[16*firings : 16*subRays]; t.still {
+			copy(beside, s.beside)
+		} else {
+			s.near.put(beside, s.order.list, t)
+		}
+	}
 	return true
 }
 

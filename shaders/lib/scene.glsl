@@ -291,10 +291,14 @@ vec4 surfaceColor(Material m, int triangle, vec2 barycentric, Spot s) {
 
 // absent tells whether a surface with some alpha isn't there for a pixel or a ray, which who
 // tells from others. Below the cutoff of a masked material it never is (glTF 2.0, section
-// 3.9.4). One that is blended is there for a share alpha of all.
+// 3.9.4). One that is blended is there for a share alpha of all or, where BLENDED_STOPS is 1, for all that it
+// isn't quite transparent for: those who ask then split their light by themselves.
+#ifndef BLENDED_STOPS
+#define BLENDED_STOPS 0
+#endif
 bool absent(float cutoff, float alpha, uvec4 who) {
     bool gone = alpha < cutoff;
-    for (bool blended = cutoff < 0.0; blended; blended = false) gone = alpha <= uniformOf(pcg4d(who).x);
+    for (bool blended = cutoff < 0.0; blended; blended = false) gone = alpha <= (BLENDED_STOPS != 0 ? 0.0 : uniformOf(pcg4d(who).x));
     return gone;
 }
 

@@ -1,0 +1,553 @@
+// The steps of lidar.echoes for beams with a width, lib/beam.glsl, and its run. A block's firings are looked at one by
+// one. Those beside an edge are gathered, and their rays at the rim traced in full packets; then those that need all of
+// their sub-rays. So packets have firings that point side by side, and their lanes are busy.
+#ifndef BEAMS_H
+#define BEAMS_H
+
+#include "echoes.h"
+
+enum { PASSES = 2, RIM = 4, NEIGHBOURS = 8, MOST_SUB_RAYS = 37, MOST_GLINTS = MOST_SUB_RAYS * (PASSES + 1) };
+enum { CENTER_BYTES = 32, WIDE_CHUNK = 128 }; // firings whose sub-rays are traced together
+enum { NEED_CENTER, NEED_RIM, NEED_ALL };
+
+#define SMOOTH 0.25f
+#define GLASS 1.5f
+#define EDGE 0.02f
+#define PASSED_BEHIND 1e-3f
+#define NOT_FIRED -2.0f
+
+// Which echoes are points: mode of the settings.
+enum { MODE_STRONGEST, MODE_LAST, MODE_FIRST, MODE_DUAL, MODE_TRIPLE };
+enum { RETURN_STRONGEST = 1, RETURN_LAST = 2, RETURN_FIRST = 4, RETURN_ONLY = 8, RETURN_SECOND = 16 };
+
+// trace_blended is trace for beams.
+static __attribute__((noinline)) void trace_blended(const hd_scene *s, const rays r[PACKETS], found out[PACKETS]) {
+    trace(s, r, out, NEAREST_BLENDED);
+}
+
+// met is what rays hit, in full.
+typedef struct {
+    vm there;
+    found at; // a triangle of the table
+    hit h;
+    vf cosine;
+    vi label;
+} met;
+
+INLINE met met_of(const echoing *c, const rays *r, const found *f) {
+    met m;
+    m.there = i_below(f->triangle, i_set((int32_t)c->of.s.t.triangles));
+    m.at = *f, m.at.triangle = i_sel(m.there, f->triangle, i_set(-1));
+    m.h = hit_of(&c->of.s, r, &m.at);
+    m.cosine = v_min(-dot(m.h.normal, r->d), v_set(1.0f));
+    m.label = label_of(&c->of.s.t, i_sel(m.there, m.at.triangle, i_set(0)), m.at.mover);
+    return m;
+}
+
+// center_block is step STEP_CENTERS.
+static void center_block(void *data, hd_worker *worker, uint32_t block) {
+    (void)worker;
+    const echoing *c = data;
+    uint32_t end = (block + 1) * ECHOES_BLOCK < c->count ? (block + 1) * ECHOES_BLOCK : c->count;
+    for (uint32_t first = block * ECHOES_BLOCK; first < end; first += RAYS) {
+        rays r[PACKETS];
+        found hits[PACKETS];
+        for (int k = 0; k < PACKETS; k++) {
+            uint32_t i = first + (uint32_t)(k * LANES);
+            vi at = listed(i, c->count);
+            shot f = shot_of(c, at, m_first(some(i, c->count)));
+            aim(c, &f, at, f.direction, &r[k]);
+        }
+        trace_blended(&c->of.s, r, hits);
+        for (int k = 0; k < PACKETS; k++) {
+            uint32_t i = first + (uint32_t)(k * LANES);
+            if (some(i, c->count) == 0) break;
+            met m = met_of(c, &r[k], &hits[k]);
+            vf none = v_sel(v_lt(v_set(0), r[k].tmax), v_set(-1.0f), v_set(NOT_FIRED)), point[4];
+            for (int j = 0; j < 3; j++) point[j] = v_sel(m.there, r[k].o[j] + m.h.t * r[k].d[j], v_set(0));
+            point[3] = v_sel(m.there, m.h.t, none);
+            vi minus = i_set(-1);
+            vf surface[4] = {as_f(i_sel(m.there, m.at.triangle, minus)), as_f(i_sel(m.there, m.at.mover, minus)),
+                             as_f(i_sel(m.there, label_instance(m.label), i_set(0))), v_set(0)};
+            const rows centers = {c->centers, CENTER_BYTES, listed(i, c->count), m_first(some(i, c->count))};
+            v_write_rows(&centers, 0, point);
+            v_write_rows(&centers, 16, surface);
+        }
+    }
+}
+
+// middle is the centres of beams and what they meet. point is where, and how far, as the table of centres has it.
+typedef struct {
+    shot f;
+    rays r;
+    met m;
+    vf point[4];
+    vi instance;
+} middle;
+
+// middle_of reads the centres of firings at places in the table.
+INLINE middle middle_of(const echoing *c, vi at, vm on) {
+    middle b;
+    b.f = shot_of(c, at, on);
+    aim(c, &b.f, at, b.f.direction, &b.r);
+    vf surface[4];
+    v_rows(c->centers, at * 2, b.point);
+    v_rows(c->centers, at * 2 + 1, surface);
+    vi mover = as_i(surface[1]);
+    found f = {b.point[3], as_i(surface[0]), i_sel(i_below(mover, i_set((int32_t)c->of.s.t.mover_count)), mover, i_set(-1))};
+    b.m = met_of(c, &b.r, &f);
+    b.instance = as_i(surface[2]);
+    return b;
+}
+
+// plane is what differs_from compares with: a point, its range and instance, a normal.
+typedef struct {
+    vf point[4], normal[3];
+    vi instance;
+} plane;
+
+// differs_from is differs of the shader.
+INLINE vm differs_from(const plane *p, const vf origin[3], const vf point[4], vi instance) {
+    vf from[3], to[3], zero = v_set(0);
+    for (int i = 0; i < 3; i++) from[i] = point[i] - p->point[i], to[i] = point[i] - origin[i];
+    vm off = v_lt(EDGE * v_abs(dot(p->normal, to)), v_abs(dot(p->normal, from)));
+    vm here = v_ge(p->point[3], zero), there = v_ge(point[3], zero);
+    return (here & there & (off | m_not(i_eq(instance, p->instance)))) | (here & m_not(there)) | (there & m_not(here));
+}
+
+INLINE plane plane_of(const middle *b) {
+    plane p;
+    for (int i = 0; i < 4; i++) p.point[i] = b->point[i];
+    for (int i = 0; i < 3; i++) p.normal[i] = b->m.h.normal[i];
+    p.instance = b->instance;
+    return p;
+}
+
+// beside_edge is besideEdge of the shader.
+INLINE vm beside_edge(const echoing *c, vi at, const middle *b) {
+    const plane p = plane_of(b);
+    vm edge = m_not(m_all());
+    for (int k = 0; k < NEIGHBOURS; k += 4) {
+        vf four[4];
+        v_rows(c->table, at * 2 + (int32_t)(2 * c->count) + k / 4, four);
+        for (int j = 0; j < 4; j++) {
+            vm there = i_below(as_i(four[j]), i_set((int32_t)c->count));
+            if (!m_any(there)) continue;
+            vi other = i_sel(there, as_i(four[j]), i_set(0));
+            vf point[4];
+            v_rows(c->centers, other * 2, point);
+            vi instance = i_gather(c->centers, other * (CENTER_BYTES / 4) + 6); // what is behind it may be being written
+            there = there & m_not(v_le(point[3], v_set(NOT_FIRED)));
+            edge = edge | (there & differs_from(&p, b->r.o, point, instance));
+        }
+    }
+    return edge;
+}
+
+// aim_beside makes the rays of firings at places in the table, in the directions of sub-rays, which are rows.
+INLINE void aim_beside(const echoing *c, const shot *f, vi at, vi row, rays *r) {
+    vf angle[4], up, along, sine, cosine, d[3];
+    v_rows(c->table, row + (int32_t)c->set.first_sub_ray, angle);
+    sin_cos(f->elevation, &up, &along);
+    sin_cos(f->azimuth, &sine, &cosine);
+    vf length = v_sqrt(1.0f + (angle[0] * angle[0] + angle[1] * angle[1]));
+    d[0] = (along * cosine - angle[0] * sine - angle[1] * up * cosine) / length;
+    d[1] = (along * sine + angle[0] * cosine - angle[1] * up * sine) / length;
+    d[2] = (up + angle[1] * along) / length;
+    aim(c, f, at, d, r);
+}
+
+// passed_share is passedShare of the shader: of the light, what a surface returns and what comes through it.
+static __attribute__((noinline)) void passed_share(const echoing *c, const met *m, vf out[2]) {
+    const hd_tables *t = &c->of.s.t;
+    out[0] = v_set(1.0f), out[1] = v_set(0);
+    vi triangle = i_sel(m->there, m->at.triangle, i_set(0));
+    vi row = i_gather(t->attributes + 3, triangle * 12) * 16;
+    vm blended = m->there & v_lt(v_gather(t->materials + 7, row), v_set(0));
+    if (!m_any(blended)) return;
+    vf alpha = v_set(1.0f);
+    for (unsigned left = m_bits(blended); left;) { // triangles differ from lane to lane: one after the other
+        int id = triangle[__builtin_ctz(left)];
+        vm of = i_eq(triangle, i_set(id));
+        alpha = v_sel(of, clamped(alpha_of(t, (uint32_t)id, m->h.u, m->h.v)), alpha);
+        left &= ~m_bits(of);
+    }
+    vf cosine = m->cosine, inside = v_sqrt(1.0f - (1.0f - cosine * cosine) / (GLASS * GLASS));
+    vf s = (cosine - GLASS * inside) / (cosine + GLASS * inside), p = (GLASS * cosine - inside) / (GLASS * cosine + inside);
+    vf face = 0.5f * (s * s + p * p), pane = (1.0f - face) / (1.0f + face);
+    vf through = v_sel(v_le(v_gather(t->materials + 9, row), v_set(SMOOTH)), pane * pane, v_set(1.0f));
+    out[0] = v_sel(blended, alpha, out[0]), out[1] = v_sel(blended, (1.0f - alpha) * through, out[1]);
+}
+
+// heard is an echo that was detected, and which of all that were: Seen of the shader.
+typedef struct {
+    vf s, range, intensity, cosine;
+    vi label, number;
+} heard;
+
+// chosen are the echoes that may be points: Chosen of the shader.
+typedef struct {
+    vi count;
+    heard strongest, second, first, last;
+} chosen;
+
+INLINE void heard_sel(vm m, const heard *from, heard *to) {
+    to->s = v_sel(m, from->s, to->s), to->range = v_sel(m, from->range, to->range);
+    to->intensity = v_sel(m, from->intensity, to->intensity), to->cosine = v_sel(m, from->cosine, to->cosine);
+    to->label = i_sel(m, from->label, to->label), to->number = i_sel(m, from->number, to->number);
+}
+
+// choose takes an echo that was seen, in lanes, into account.
+INLINE void choose(chosen *c, vm there, heard e) {
+    e.number = c->count;
+    vm strongest = there & v_lt(c->strongest.s, e.s), second = there & m_not(strongest) & v_lt(c->second.s, e.s);
+    heard_sel(strongest, &c->strongest, &c->second);
+    heard_sel(strongest, &e, &c->strongest);
+    heard_sel(second, &e, &c->second);
+    heard_sel(there & i_eq(c->count, i_set(0)), &e, &c->first);
+    heard_sel(there, &e, &c->last);
+    c->count = i_sel(there, c->count + 1, c->count);
+}
+
+// roles_of is rolesOf of the shader, in lanes that have an echo.
+INLINE vi roles_of(const chosen *c, vi number) {
+    vi zero = i_set(0), one = i_set(1);
+    vm only = i_eq(c->count, one);
+    vi roles = i_sel(i_eq(number, c->strongest.number), i_set(RETURN_STRONGEST), zero) | i_sel(i_eq(number, c->last.number), i_set(RETURN_LAST), zero);
+    roles = roles | i_sel(i_eq(number, zero), i_set(RETURN_FIRST), zero) | i_sel(only, i_set(RETURN_ONLY), zero);
+    return roles | i_sel(m_not(only) & i_eq(number, c->second.number), i_set(RETURN_SECOND), zero);
+}
+
+// write_return is writeReturn of the shader.
+INLINE void write_return(const echoing *c, const middle *b, uint32_t k, const heard *e, vi returns, vm near) {
+    vm there = m_not(i_eq(returns, i_set(0)));
+    point p = {there, near, e->range, e->intensity, v_sel(there, e->cosine, v_set(0)), returns, i_sel(there, e->label, i_set(0))};
+    write_point(c, &b->f, &b->r, &p, b->f.number * (int32_t)c->each + (int32_t)k);
+}
+
+// write_returns is writeReturns of the shader, alarms included.
+INLINE void write_returns(const echoing *c, const middle *b, chosen *of, vm near) {
+    vi zero = i_set(0);
+    vm none = i_eq(of->count, zero);
+    echo alarm = {m_not(none), m_not(none), v_set(0), v_set(0)};
+    with_alarms(c, &b->f, &b->r, &alarm);
+    vm noise = none & alarm.seen;
+    if (m_any(noise)) {
+        heard e = {v_set(0), alarm.range, coded(c->set.code, alarm.intensity), v_set(0), zero, zero};
+        heard_sel(noise, &e, &of->strongest);
+        heard_sel(noise, &e, &of->first);
+        heard_sel(noise, &e, &of->last);
+        of->count = i_sel(noise, i_set(1), of->count);
+    }
+    vm any = m_not(i_eq(of->count, zero));
+    switch (c->set.mode) {
+    case MODE_STRONGEST: write_return(c, b, 0, &of->strongest, i_sel(any, i_set(RETURN_STRONGEST), zero), near); return;
+    case MODE_LAST: write_return(c, b, 0, &of->last, i_sel(any, i_set(RETURN_LAST), zero), near); return;
+    case MODE_FIRST: write_return(c, b, 0, &of->first, i_sel(any, i_set(RETURN_FIRST), zero), near); return;
+    }
+    int triple = c->set.mode == MODE_TRIPLE;
+    vm two = any & m_not(i_eq(of->count, i_set(1))), same = i_eq(of->last.number, of->strongest.number);
+    vi strongest = i_sel(any, roles_of(of, of->strongest.number), zero), last = roles_of(of, of->last.number), first = roles_of(of, zero);
+    vm ends = m_not(i_eq(of->strongest.number, zero)); // the first echo is another one than the strongest
+    heard other = triple ? of->first : of->second, third = of->first;
+    vi others = triple ? first : roles_of(of, of->second.number), thirds = i_sel(two & ends & m_not(same), first, zero);
+    heard_sel(m_not(same), &of->last, &other);
+    others = i_sel(two & (m_not(same) | (triple ? ends : m_all())), i_sel(same, others, last), zero);
+    write_return(c, b, 0, &of->strongest, strongest, near);
+    write_return(c, b, 1, &other, others, near);
+    if (triple) write_return(c, b, 2, &third, thirds, near);
+}
+
+// near_of tells in which lanes something nearer than the shortest range is in the way of the centre.
+INLINE vm near_of(const middle *b) { return b->m.there & v_lt(b->point[3], b->f.nearest); }
+
+static const chosen NO_ECHO;
+
+// hear takes echo number of beams into account, where one is there.
+INLINE void hear(const echoing *c, const middle *b, uint32_t number, vm there, heard e, chosen *of) {
+    echo of_all = received(c, &b->f, number, there, e.s, e.range);
+    e.range = of_all.range, e.intensity = coded(c->set.code, of_all.intensity);
+    choose(of, of_all.seen, e);
+}
+
+// write_single writes what beams measure that meet one surface alone: that of their centres.
+static __attribute__((noinline)) void write_single(const echoing *c, const middle *b) {
+    vm near = near_of(b), there = b->m.there & m_not(near);
+    vf s = signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), one = v_set(1.0f);
+    chosen of = NO_ECHO;
+    there = there & v_lt(v_set(0), s);
+    hear(c, b, 0, there, (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)}, &of);
+    write_returns(c, b, &of, near);
+}
+
+// glint is the light that a sub-ray brings back from a surface, and then an echo of several.
+typedef struct {
+    float range, energy, cosine;
+    int32_t label;
+} glint;
+
+// beams is what a block works in: firings by what they need, and the glints of some.
+typedef struct {
+    uint32_t single[ECHOES_BLOCK], rim[ECHOES_BLOCK], wide[ECHOES_BLOCK];
+    uint32_t singles, rims, wides;
+    float normal[ECHOES_BLOCK][4]; // of what the centres of rim meet
+    uint8_t edge[ECHOES_BLOCK];    // of rim
+    uint32_t count[WIDE_CHUNK];
+    glint glints[WIDE_CHUNK][MOST_GLINTS];
+} beams;
+
+// taken reads the firings of a list from one on; where it ends, the last.
+INLINE vi taken(const uint32_t *list, uint32_t i, uint32_t n) { return i_gather(list, listed(i, n)); }
+
+// need says in the table of centres which rays a firing needs.
+INLINE void need(const echoing *c, uint32_t firing, int32_t rays) { memcpy(c->centers + CENTER_BYTES * (size_t)firing + 28, &rays, 4); }
+
+// sort_out finds out which firings of a block need what, and writes those that need their centres alone.
+INLINE void sort_out(const echoing *c, beams *w, uint32_t first, uint32_t end) {
+    w->rims = w->wides = w->singles = 0;
+    for (uint32_t i = first; i < end; i += LANES) {
+        vi at = listed(i, c->count);
+        vm on = m_first(some(i, end));
+        middle b = middle_of(c, at, on);
+        vm fired = on & v_lt(v_set(0), b.r.tmax), wide = fired, edge = m_not(m_all());
+        if (!c->set.full) {
+            vf share[2];
+            passed_share(c, &b.m, share);
+            wide = fired & b.m.there & v_lt(v_set(0), share[1]);
+            edge = fired & m_not(wide) & beside_edge(c, at, &b);
+        }
+        b.f.on = on & m_not(wide | edge);
+        if (m_any(b.f.on)) write_single(c, &b);
+        for (unsigned left = m_bits(wide); left; left &= left - 1) w->wide[w->wides++] = i + (uint32_t)__builtin_ctz(left);
+        for (unsigned left = m_bits(edge); left; left &= left - 1) {
+            int k = __builtin_ctz(left);
+            for (int j = 0; j < 3; j++) w->normal[w->rims][j] = b.m.h.normal[j][k];
+            w->rim[w->rims++] = i + (uint32_t)k;
+        }
+    }
+}
+
+// trace_rims traces four rays at the rim of each of the firings beside an edge. Those of which one meets something
+// else need all their rays.
+INLINE void trace_rims(const echoing *c, beams *w) {
+    uint32_t n = RIM * w->rims;
+    memset(w->edge, 0, w->rims);
+    for (uint32_t first = 0; first < n; first += RAYS) {
+        rays r[PACKETS];
+        found hits[PACKETS];
+        vi at[PACKETS];
+        for (int k = 0; k < PACKETS; k++) {
+            uint32_t i = first + (uint32_t)(k * LANES);
+            vi ray = listed(i, n);
+            at[k] = i_gather(w->rim, ray / RIM);
+            shot f = shot_of(c, at[k], m_first(some(i, n)));
+            aim_beside(c, &f, at[k], (ray & (RIM - 1)) + (int32_t)c->set.sub_rays, &r[k]);
+        }
+        trace_blended(&c->of.s, r, hits);
+        for (int k = 0; k < PACKETS; k++) {
+            uint32_t i = first + (uint32_t)(k * LANES);
+            if (some(i, n) == 0) break;
+            met m = met_of(c, &r[k], &hits[k]);
+            plane p;
+            vf surface[4], normal[4], point[4];
+            v_rows(c->centers, at[k] * 2, p.point);
+            v_rows(c->centers, at[k] * 2 + 1, surface);
+            v_rows(w->normal, listed(i, n) / RIM, normal);
+            for (int j = 0; j < 3; j++) p.normal[j] = normal[j], point[j] = r[k].o[j] + m.h.t * r[k].d[j];
+            point[3] = v_sel(m.there, m.h.t, v_set(-1.0f)), p.instance = as_i(surface[2]);
+            vm other = m_first(some(i, n)) & differs_from(&p, r[k].o, point, label_instance(m.label));
+            for (unsigned left = m_bits(other); left; left &= left - 1) w->edge[(i + (uint32_t)__builtin_ctz(left)) / RIM] = 1;
+        }
+    }
+    for (uint32_t i = 0; i < w->rims; i++) {
+        need(c, w->rim[i], w->edge[i] ? NEED_ALL : NEED_RIM);
+        if (w->edge[i]) w->wide[w->wides++] = w->rim[i];
+        else w->single[w->singles++] = w->rim[i];
+    }
+}
+
+// add_glint puts a glint among those of a firing.
+INLINE void add_glint(beams *w, int32_t firing, glint p) { w->glints[firing][w->count[firing]++] = p; }
+
+// add_centers puts what the centres of n firings of the wide ones meet, from first on, among their glints.
+INLINE void add_centers(const echoing *c, beams *w, uint32_t first, uint32_t n) {
+    for (uint32_t i = 0; i < n; i += LANES) {
+        middle b = middle_of(c, taken(w->wide + first, i, n), m_first(some(i, n)));
+        vm there = b.f.on & b.m.there & m_not(near_of(&b));
+        vf s = v_set(1.0f / (float)c->set.sub_rays) * signal_of(c, there, &b.m.at, &b.m.h, b.m.cosine, b.m.label);
+        for (unsigned bits = m_bits(there & v_lt(v_set(0), s)); bits; bits &= bits - 1) {
+            int lane = __builtin_ctz(bits);
+            add_glint(w, (int32_t)i + lane, (glint){b.point[3][lane], s[lane], b.m.cosine[lane], b.m.label[lane]});
+        }
+    }
+}
+
+// trace_wide traces the sub-rays of n firings of the wide ones from first on, through what lets light pass. The first skipped of each are
+// left out.
+INLINE void trace_wide(const echoing *c, beams *w, uint32_t first, uint32_t firings, uint32_t skipped) {
+    uint32_t subs = c->set.sub_rays - skipped, n = subs * firings;
+    for (uint32_t j = 0; j < n; j += RAYS) {
+        rays r[PACKETS];
+        found hits[PACKETS];
+        vf left[PACKETS], nearest[PACKETS], reach[PACKETS];
+        vi firing[PACKETS];
+        for (int k = 0; k < PACKETS; k++) {
+            uint32_t i = j + (uint32_t)(k * LANES);
+            vi ray = listed(i, n);
+            firing[k] = v_trunc((i_float(ray) + 0.5f) / (float)subs); // no CPU divides vectors of whole numbers
+            vi at = i_gather(w->wide + first, firing[k]);
+            shot f = shot_of(c, at, m_first(some(i, n)));
+            aim_beside(c, &f, at, ray - firing[k] * (int32_t)subs + (int32_t)skipped, &r[k]);
+            left[k] = v_set(1.0f / (float)c->set.sub_rays), nearest[k] = f.nearest, reach[k] = r[k].tmax;
+        }
+        int more = 1;
+        for (int pass = 0; more; pass++) {
+            more = 0;
+            trace_blended(&c->of.s, r, hits);
+            for (int k = 0; k < PACKETS; k++) {
+                uint32_t i = j + (uint32_t)(k * LANES);
+                vm on = v_lt(v_set(0), r[k].tmax) & m_first(some(i, n));
+                if (!m_any(on)) continue;
+                met m = met_of(c, &r[k], &hits[k]);
+                m.there = m.there & on;
+                vf share[2];
+                passed_share(c, &m, share);
+                vf s = left[k] * share[0] * signal_of(c, m.there, &m.at, &m.h, m.cosine, m.label);
+                vm lit = m.there & m_not(v_lt(m.h.t, nearest[k])) & v_lt(v_set(0), s);
+                for (unsigned bits = m_bits(lit); bits; bits &= bits - 1) {
+                    int lane = __builtin_ctz(bits);
+                    add_glint(w, firing[k][lane], (glint){m.h.t[lane], s[lane], m.cosine[lane], m.label[lane]});
+                }
+                vm through = m.there & v_lt(v_set(0), share[1]);
+                r[k].tmax = v_sel(through, reach[k], v_set(-1.0f)), r[k].tmin = m.h.t + PASSED_BEHIND;
+                left[k] = left[k] * share[1];
+                more |= pass < PASSES && m_any(through);
+            }
+        }
+    }
+}
+
+// by_range sorts glints, unless all of them are one echo.
+INLINE void by_range(glint *list, uint32_t count, float merging) {
+    float low = INFINITY, high = 0;
+    for (uint32_t i = 0; i < count; i++) low = list[i].range < low ? list[i].range : low, high = list[i].range > high ? list[i].range : high;
+    if (high - low <= merging) return;
+    for (uint32_t i = 1; i < count; i++) {
+        glint p = list[i];
+        uint32_t at = i;
+        for (; at > 0 && list[at - 1].range > p.range; at--) list[at] = list[at - 1];
+        list[at] = p;
+    }
+}
+
+// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. Of an
+// echo energy is s.
+INLINE uint32_t merge(const echoing *c, glint *list, uint32_t count) {
+    uint32_t echoes = 0;
+    by_range(list, count, c->set.merging);
+    float s = 0, moment = 0;
+    glint most = {0, 0, 0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        glint p = list[i];
+        s += p.energy, moment += p.energy * p.range;
+        if (p.energy > most.energy) most = p;
+        if (i + 1 < count && !(list[i + 1].range - p.range > c->set.merging)) continue;
+        list[echoes++] = (glint){moment / s, s, most.cosine, most.label};
+        s = moment = 0, most = (glint){0, 0, 0, 0};
+    }
+    return echoes;
+}
+
+// write_wide traces and writes a chunk of the wide firings from first to end, whose centre is known or not.
+static __attribute__((noinline)) void write_wide(const echoing *c, beams *w, uint32_t first, uint32_t end, int known) {
+    uint32_t n = end - first < WIDE_CHUNK ? end - first : WIDE_CHUNK;
+    memset(w->count, 0, sizeof w->count);
+    if (known) add_centers(c, w, first, n);
+    trace_wide(c, w, first, n, known != 0);
+    for (uint32_t i = 0; i < n; i++) w->count[i] = merge(c, w->glints[i], w->count[i]);
+    for (uint32_t i = 0; i < n; i += LANES) {
+        middle b = middle_of(c, taken(w->wide + first, i, n), m_first(some(i, n)));
+        vi firing = listed(i, n), count = i_gather(w->count, firing);
+        chosen of = NO_ECHO;
+        vm there = i_lt(i_set(0), count);
+        for (int32_t k = 0; m_any(there); there = i_lt(i_set(++k), count)) {
+            vf p[4];
+            v_rows(w->glints, firing * MOST_GLINTS + k, p);
+            hear(c, &b, (uint32_t)k, there, (heard){v_sel(there, p[1], v_set(0)), v_sel(there, p[0], v_set(1.0f)), v_set(0), p[2], as_i(p[3]), i_set(0)}, &of);
+        }
+        write_returns(c, &b, &of, near_of(&b));
+    }
+}
+
+// beams_block is step STEP_BEAMS.
+static void beams_block(void *data, hd_worker *worker, uint32_t block) {
+    const echoing *c = data;
+    beams *w = hd_scratch(worker, sizeof *w);
+    uint32_t first = block * ECHOES_BLOCK, end = first + ECHOES_BLOCK < c->count ? first + ECHOES_BLOCK : c->count;
+    if (!w) return;
+    sort_out(c, w, first, end);
+    uint32_t passed = w->wides;
+    for (uint32_t i = 0; i < passed; i++) need(c, w->wide[i], NEED_ALL);
+    trace_rims(c, w);
+    for (uint32_t i = 0; i < w->singles; i += LANES) {
+        middle b = middle_of(c, taken(w->single, i, w->singles), m_first(some(i, w->singles)));
+        write_single(c, &b);
+    }
+    // What the centres of those with an edge at their rim meet is known, and stops light.
+    for (uint32_t i = 0; i < passed; i += WIDE_CHUNK) write_wide(c, w, i, passed, 0);
+    for (uint32_t i = passed; i < w->wides; i += WIDE_CHUNK) write_wide(c, w, i, w->wides, 1);
+}
+
+// echoes_numbers reports whether each of the firings writes points that there are.
+static int echoes_numbers(const echoing *c, uint64_t points) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t number;
+        memcpy(&number, c->table + 8 * (size_t)i + 6, sizeof number);
+        if (number >= points / c->each) return 0;
+    }
+    return 1;
+}
+
+// echoes_beams checks what beams need besides; 0 after hd_fail.
+static int echoes_beams(hd_work *w, echoing *c, uint32_t texels) {
+    const echoes_settings *set = &c->set;
+    c->centers = (char *)w->storage[1].bytes;
+    if (!c->centers || w->storage[1].size / CENTER_BYTES < c->count)
+        return hd_fail(w, "%u centres are more than the %zu bytes hold", c->count, w->storage[1].size);
+    if (set->sub_rays < 1 || set->sub_rays > MOST_SUB_RAYS || set->mode > MODE_TRIPLE)
+        return hd_fail(w, "a beam of %u sub-rays, mode %u: want 1 to %d, mode 0 to %d", set->sub_rays, set->mode, MOST_SUB_RAYS, MODE_TRIPLE);
+    uint64_t end = (uint64_t)set->first_sub_ray + set->sub_rays + RIM;
+    if (end > texels || 4 * (uint64_t)c->count > texels || !c->radiometry)
+        return hd_fail(w, "beams and their neighbours end behind the table of %u texels, or lack radiometry", texels);
+    return 1;
+}
+
+static int lidar_echoes(hd_pool *pool, hd_work *w) {
+    echoing c = {.each = 1};
+    uint32_t texels = 0;
+    const echoes_settings *set = hd_block(w, 0, sizeof *set);
+    if (!set || !hd_scene_of(w, &c.of.s) || !(c.table = hd_table(w, HD_SLOT_SENSOR, 16, &texels))) return 0;
+    const int32_t *constants = w->program->constants;
+    int32_t step = constants[ECHOES_STEP];
+    c.set = *set, c.of.set = set->light, c.count = set->light.lasers; // shape's first word
+    if (step != STEP_RAYS && set->mode >= MODE_DUAL) c.each = set->mode - 1;
+    uint64_t points = w->storage[0].size / POINT_BYTES;
+    points = points < INT32_MAX ? points : INT32_MAX;
+    if (2 * (uint64_t)c.count > texels || c.count > points || !echoes_numbers(&c, points))
+        return hd_fail(w, "%u firings are more than the table of %u texels and the %zu bytes of points hold", c.count, texels,
+                       w->storage[0].size);
+    if (c.count == 0) return 1;
+    c.of.points = w->storage[0].bytes;
+    c.of.scale = constants[LIDAR_SCALE], c.of.random = constants[LIDAR_RANDOM];
+    c.of.rolling = constants[LIDAR_ROLLING], c.of.compensated = constants[LIDAR_COMPENSATED];
+    c.radiometry = constants[ECHOES_RADIOMETRY];
+    c.last = (int32_t)texels - 1;
+    if (c.radiometry && (uint64_t)set->first + CLASSES + (set->named ? 1 : 0) > texels)
+        return hd_fail(w, "the surfaces of classes end behind the table of %u texels", texels);
+    if (step != STEP_RAYS && !echoes_beams(w, &c, texels)) return 0;
+    void (*const blocks[])(void *, hd_worker *, uint32_t) = {echoes_block, center_block, beams_block};
+    hd_parallel(pool, blocks[step], &c, (c.count + ECHOES_BLOCK - 1) / ECHOES_BLOCK);
+    return 1;
+}
+
+#endif

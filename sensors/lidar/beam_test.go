@@ -1,0 +1,135 @@
+package lidar_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// phi is the standard normal distribution.
+func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// The share of the sub-rays on one side of an edge is that of a Gaussian beam, Phi(d / sigma), within the largest and the mean square
+// errors of physics.md over all edges. An edge that a sub-ray is behind has a ray at the rim behind it.
+func TestSubRaysAreAGaussianBeam(t *testing.T) {
+	for n, bound := range map[int]struct{ largest, rms float64 }{7: {0.214, 0.053}, 19: {0.116, 0.028}, 37: {0.067, 0.019}} {
+		rays, rim := lidar.SubRays(lidar.Beam{Rays: n})
+		require.Len(t, rays, n+rim)
+		require.Equal(t, [2]float64{}, rays[0], "the centre is the first")
+		var largest, square float64
+		edges := 0
+		for degree := range 360 {
+			sin, cos := math.Sincos(float64(degree) * math.Pi / 180)
+			behind := func(list [][2]float64, d float64) (count int) {
+				for _, r := range list {
+					if r[0]*cos+r[1]*sin > d {
+						count++
+					}
+				}
+				return count
+			}
+			for d := -3.0; d <= 3; d += 0.02 {
+				count := behind(rays[:n], d)
+				e := math.Abs(float64(count)/float64(n) - phi(-d))
+				largest, square, edges = max(largest, e), square+e*e, edges+1
+				if d > 0 && count > 0 {
+					require.Positive(t, behind(rays[n:], d))
+				}
+			}
+		}
+		assert.Less(t, largest, bound.largest, "%d sub-rays", n)
+		assert.Less(t, math.Sqrt(square/float64(edges)), bound.rms, "%d sub-rays", n)
+	}
+}
+
+// tableOfDirections is a firing table of azimuths and elevations in degrees.
+func tableOfDirections(t *testing.T, directions [][2]float64) *lidar.FiringTable {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("time,azimuth,elevation\n")
+	for i, d := range directions {
+		fmt.Fprintf(&text, "%.4f,%v,%v\n", float64(i)/1e4, d[0], d[1])
+	}
+	table, err := lidar.ParseFirings(strings.NewReader(text.String()))
+	require.NoError(t, err)
+	require.NoError(t, lidar.CloseFirings(table, 0))
+	return table
+}
+
+// Neighbours are near in angle, in each direction that has some, whatever their places in the table: also beyond behind. Far
+// ones are none.
+func TestNeighboursAreNearByAngle(t *testing.T) {
+	const width = 0.2 * math.Pi / 180
+	var grid [][2]float64
+	for elevation := range 5 {
+		for azimuth := range 5 {
+			grid = append(grid, [2]float64{math.Remainder(180+0.2*float64(azimuth-2), 360), -10 + 0.3*float64(elevation)})
+		}
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(grid), func(i, j int) { grid[i], grid[j] = grid[j], grid[i] })
+	rows := lidar.NeighboursOf(tableOfDirections(t, grid), [2]float64{width, width})
+	for i, of := range rows {
+		for _, k := range of {
+			x := math.Remainder(grid[k][0]-grid[i][0], 360) * math.Cos(grid[i][1]*math.Pi/180)
+			require.Less(t, math.Hypot(x, grid[k][1]-grid[i][1]), 0.6)
+			require.NotEqual(t, i, int(k))
+		}
+		if middle := math.Abs(grid[i][0]) > 179.9 && math.Abs(grid[i][1]+9.4) < 0.1; middle {
+			require.Len(t, of, 8)
+			for _, k := range of { // the eight around it
+				assert.LessOrEqual(t, math.Abs(math.Remainder(grid[k][0]-grid[i][0], 360)), 0.41)
+				assert.LessOrEqual(t, math.Abs(grid[k][1]-grid[i][1]), 0.31)
+			}
+		}
+	}
+	alone := lidar.NeighboursOf(tableOfDirections(t, [][2]float64{{0, 0}, {1, 0}, {0, 1}, {0, 89.999}, {90, 89.999}}), [2]float64{width, width})
+	assert.Equal(t, [][]uint32{nil, nil, nil, {4}, {3}}, alone, "near the zenith all azimuths are near")
+}
+
+// A beam that can't be is refused by name.
+func TestBadBeams(t *testing.T) {
+	const real = "VelodyneVLP16_real"
+	for want, attributes := range map[string]map[string]any{
+		"beam_divergence":                   {"intensity": "range_corrected", "beam_divergence": 1570.8}, // 90 degrees
+		"beam_rays":                         {"preset": real, "beam_rays": 38},
+		"beam_rays is 20: want 7, 19 or 37": {"preset": real, "beam_rays": 20, "columns": 4},
+		"r10":                               {"preset": real, "r10": 0},
+		"set intensity: range_corrected, or leave beam_divergence out": {"beam_divergence": 3},
+		"returns is that of a beam":                                    {"intensity": "range_corrected", "returns": "dual"},
+		"beam_rays is that of a beam":                                  {"beam_rays": 7},
+		"merge_distance is that of a beam":                             {"preset": real, "beam_divergence": 0, "merge_distance": 1},
+		"pulse_width is that of intensity":                             {"pulse_width": 10},
+		"with 3 points each (returns: triple) has 3072000 points, and 2796202 at most are possible": {
+			"preset": "uniform", "channels": 32, "columns": 32000, "intensity": "range_corrected", "beam_divergence": 3, "returns": "triple",
+		},
+	} {
+		_, err := newLidar(attributes)
+		require.ErrorContains(t, err, want)
+	}
+	for _, preset := range lidar.Presets() {
+		if strings.HasSuffix(preset, "_real") {
+			_, err := newLidar(map[string]any{"preset": preset, "returns": "dual", "columns": 4})
+			require.NoError(t, err, preset)
+		}
+	}
+}
+
+// newLidar makes a lidar, or says why there is none.
+func newLidar(attributes map[string]any) (sensors.Sensor, error) {
+	settings := lidar.RayCastDefinition.NewSettings()
+	for name, value := range attributes {
+		if err := settings.Set(name, value); err != nil {
+			return nil, err
+		}
+	}
+	return lidar.RayCastDefinition.New(sensors.Spec{Definition: lidar.RayCastDefinition, Settings: settings, Rate: simtime.Hz(10)})
+}
