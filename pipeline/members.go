@@ -43,6 +43,18 @@ func (p *Pipeline) AddTransforms() error {
 // The sensor's name gets an underscore where another has it.
 func (p *Pipeline) AddOnce(c sensors.Config) error { return p.roster.addOnce(c) }
 
+// AddWanted adds the sensors of Config.Wants that the rig hasn't got, for the bridges that want them alone. They have no frame
+// of their own, so that the transforms of all others are what they would be without them. What is wanted beside another sensor
+// is there already.
+func (p *Pipeline) AddWanted() error {
+	for _, c := range wanted(p.config.Wants) {
+		if err := p.AddOnce(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Commands are the topics on which bridges receive what steers an ego that is a
 // *scene.Driven; an empty one is not listened to.
 type Commands struct {

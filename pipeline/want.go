@@ -12,18 +12,6 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// AddWanted adds the sensors of Config.Wants that the rig hasn't got, for the bridges that want them alone. They have no frame
-// of their own, so that the transforms of all others are what they would be without them. What is wanted beside another sensor
-// is there already.
-func (p *Pipeline) AddWanted() error {
-	for _, c := range wanted(p.config.Wants) {
-		if err := p.AddOnce(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // wanted are the sensors that are wanted beside none.
 func wanted(wants []bridges.Want) (list []sensors.Config) {
 	for _, w := range wants {
