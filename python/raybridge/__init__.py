@@ -11,7 +11,7 @@ from ._errors import Busy, Closed, ConnectionFailed, Error, Refused, Timeout, Un
 from ._launch import binary, launch
 from ._messages import Array, Info, Record
 from ._replay import Replay, replay
-from ._sim import Actor, ActorState, Ego, Frame, Model, Pose, Sensor, Sim, connect, png
+from ._sim import Actor, ActorState, Ego, Frame, Model, Pose, Sensor, Sim, Weather, connect, png
 from ._sweep import Case, Sweep, sweep
 
 __version__ = "0.2.0"
@@ -19,5 +19,5 @@ __version__ = "0.2.0"
 __all__ = [
     "Actor", "ActorState", "Array", "Box2D", "Box3D", "Busy", "Camera", "Capture", "Case", "Closed", "ConnectionFailed", "Dataset", "Ego", "Error", "Frame", "Info",
     "KeyFrame", "Lidar", "Model", "Pose", "Radar", "Record", "Refused", "Replay", "Segment", "Sensor", "Sim", "Sweep", "Timeout", "Unfinished", "UnknownSensor",
-    "VersionMismatch", "binary", "connect", "launch", "png", "replay", "sweep",
+    "VersionMismatch", "Weather", "binary", "connect", "launch", "png", "replay", "sweep",
 ]

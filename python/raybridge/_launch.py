@@ -164,13 +164,13 @@ def _end(program: "Optional[subprocess.Popen[bytes]]", log: IO[bytes], folder: s
 
 def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]] = None, *, config: Optional[str] = None,
            seed: Optional[int] = None, gpu: Optional[str] = None, args: Sequence[str] = (), sensors: Optional[Sequence[str]] = None,
-           timeout: float = 60.0, shared: int = 256 << 20, out: Optional[str] = None) -> Sim:
+           timeout: float = 60.0, shared: int = 256 << 20, out: Optional[str] = None, weather: Optional[str] = None) -> Sim:
     """Start the program, paused, and connect to it. It ends with the simulation, and with this process.
 
     scene and rig are those of raybridge run; a rig may be a dictionary in place of a file. args are
     more arguments of raybridge run. out is the folder for recordings, which stay; None is that of
     raybridge run, out in the working directory. sensors are the keys of those whose data is wanted, None for
-    all. timeout is how long the program may take to begin, in seconds. shared is how many
+    all. weather is a preset of the beginning, such as "fog". timeout is how long the program may take to begin, in seconds. shared is how many
     bytes of memory are shared with the program, 0 for none. A step waits as long as the program is stopped,
     such as in a debugger.
     """
@@ -183,7 +183,7 @@ def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]]
             with open(path, "w", encoding="utf-8") as f:
                 json.dump(rig, f)  # JSON is YAML
             rig = path
-        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu), ("--out", out)):
+        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu), ("--out", out), ("--weather", weather)):
             if value is not None:
                 command += [flag, str(value)]
     except BaseException:

@@ -238,6 +238,39 @@ class Model(NamedTuple):
     joints: Dict[str, str]
 
 
+class Weather(NamedTuple):
+    """The weather that all sensors feel.
+
+    visibility is the meteorological optical range in metres, None where nothing limits it. rain and snow are
+    mm/h of water, wind is where the air goes to, m/s in the map frame. wetness of the ground and cloud are 0 to 1.
+    """
+
+    visibility: Optional[float] = None
+    rain: float = 0.0
+    snow: float = 0.0
+    wetness: float = 0.0
+    wind: Tuple[float, float] = (0.0, 0.0)
+    cloud: float = 0.0
+
+
+def _weather(to: Any) -> Dict[str, Any]:
+    """What the API takes: the keys that are given."""
+    if isinstance(to, str):
+        return {"preset": to}
+    if isinstance(to, Weather):
+        keys = {key: value for key, value in to._asdict().items() if value is not None}
+    elif isinstance(to, AbstractMapping):
+        keys = dict(to)
+    else:
+        raise Refused(f"weather {to!r}: want a preset, or a mapping of its keys", "value")
+    if "wind" in keys and not isinstance(keys["wind"], AbstractMapping):
+        keys["wind"] = dict(zip("xy", _numbers("wind", keys["wind"], 2)))
+    for key, value in [*keys.items(), *keys.get("wind", {}).items()]:
+        if isinstance(value, numbers.Real) and not math.isfinite(value):
+            raise Refused(f"{key} {value!r}: want a finite number", "value")
+    return keys
+
+
 class Sensor(NamedTuple):
     """An output of a sensor."""
 
@@ -807,6 +840,20 @@ class Sim:
         """Return what the run did so far."""
         answer: Dict[str, Any] = self.api("GET", "/v1/status")
         return answer
+
+    @property
+    def weather(self) -> Weather:
+        """The weather from the next step on. It is set to a preset, such as "fog", or to keys over one.
+
+        sim.weather = {"preset": "rain", "rain": 8, "wind": (3, -1)}. What is left out is the preset's, and without one clear.
+        """
+        keys: Dict[str, Any] = self.api("GET", "/v1/weather")
+        keys["wind"] = keys["wind"]["x"], keys["wind"]["y"]
+        return Weather(**keys)
+
+    @weather.setter
+    def weather(self, to: Any) -> None:
+        self.api("PUT", "/v1/weather", _weather(to))
 
     @property
     def shared(self) -> Dict[str, int]:

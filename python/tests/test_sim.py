@@ -338,6 +338,31 @@ class TestStep(unittest.TestCase):
         with launch() as sim:
             self.assertEqual((sim.spawn_points, sim.actors), ([], {}))
 
+    def test_weather(self):
+        rig = {"sensors": [{"id": "sensor.other.weather", "name": "sky"}]}
+        fog = rb.Weather(visibility=100, cloud=1)
+        with launch(rig=rig, weather="fog") as sim:
+            self.assertEqual(sim.weather, fog)
+            self.assertEqual(sim.step(0.01)["sky/weather"].visibility, 100)
+            sim.weather = {"preset": "rain", "rain": np.float32(6.25), "wind": (3, -1)}
+            wet = rb.Weather(rain=6.25, wetness=0.5, wind=(3, -1), cloud=1)
+            self.assertEqual(sim.weather, wet)
+            told = sim.step(0.01)["sky/weather"]
+            self.assertEqual((told.rain, told.wetness, told.wind.x, told.wind.y, told.cloud), (6.25, 0.5, 3, -1, 1))
+            self.assertIsNone(sim.step(0.01)["sky/weather"], "nothing has changed")
+            sim.weather = sim.weather._replace(snow=1)
+            self.assertEqual(sim.weather, wet._replace(snow=1))
+            for bad, text in (("foog", "did you mean fog"), ({"rain": -1}, "rain is -1, the range is 0 to 300"), ({"wetness": 2}, "wetness is 2"),
+                              ({"wind": 3}, "wind 3: want 2 numbers"), ({"rain": math.nan}, "rain nan: want a finite number"), (5, "weather 5: want a preset"),
+                              ({"visibility": 0}, "visibility is 0"), ({"hail": 1}, 'unknown field "hail"'), ({}, "neither preset nor another key")):
+                with self.assertRaisesRegex(rb.Refused, text):
+                    sim.weather = bad
+            self.assertEqual(sim.weather, wet._replace(snow=1))
+            sim.reset()
+            self.assertEqual(sim.weather, fog)
+            sim.weather = "clear"
+            self.assertEqual(sim.weather, rb.Weather())
+
     def test_signals(self):
         rig = {"sensors": [{"id": "sensor.other.snapshot", "name": "all"}]}
         with rb.launch(scene="city", rig=rig, gpu="software") as sim:
