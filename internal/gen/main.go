@@ -24,6 +24,7 @@ var generators = map[string]func(args []string) error{
 	"panorama": panorama,
 	"protobuf": protobuf,
 	"shutter":  shutter,
+	"weather":  weathers,
 }
 
 func main() {

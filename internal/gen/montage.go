@@ -24,10 +24,11 @@ import (
 // cell is where one of the report's figures goes. The figure is cropped about its
 // middle to the cell's shape and then averaged or repeated to its size.
 type cell struct {
-	title string // the figure's title starts with it
-	place image.Rectangle
-	crop  image.Point // pixels of the figure that are shown; zero for all
-	label string      // written over it
+	title  string // the figure's title starts with it
+	place  image.Rectangle
+	crop   image.Point // pixels of the figure that are shown; zero for all
+	label  string      // written over it
+	report int         // that has the figure
 }
 
 // cells are the camera's colours beside the lidar from above, and below them depth,
@@ -63,6 +64,18 @@ func named(across int, size image.Point, cameras ...string) (list []cell) {
 	return list
 }
 
+// weatherCells are three runs of the demo, in columns: what the front camera sees, and the lidar as seen from above.
+var weatherCells = func() (list []cell) {
+	size := image.Pt(424, 318)
+	for i, label := range []string{"clear", "rain, 5 mm/h", "fog, 100 m"} {
+		place := image.Rectangle{Max: size}.Add(image.Pt(i*(size.X+8), 0))
+		list = append(list, cell{title: "front ", place: place, label: label, report: i})
+		above := image.Rectangle{Max: image.Pt(size.X, size.X)}.Add(place.Min).Add(image.Pt(0, size.Y+8))
+		list = append(list, cell{title: "lidar from above", place: above, report: i})
+	}
+	return list
+}()
+
 // montage makes the picture at the top of the README out of a run's report. It shows what the
 // front camera and the lidar of the demo rig saw last. Its arguments are the report and the
 // picture, REPORT.html and OUT.jpg. `make pictures` runs the demo for its first tenth of a
@@ -77,20 +90,31 @@ func clouds(args []string) error { return assemble("clouds", cloudCells, args) }
 func lenses(args []string) error  { return assemble("lenses", lensCells, args) }
 func shutter(args []string) error { return assemble("shutter", shutterCells, args) }
 
-// assemble is a generator that puts a report's figures into cells.
+// weathers makes the picture of docs/weather.md out of the reports of three runs of the demo, in clear weather, rain and fog.
+func weathers(args []string) error { return assemble("weather", weatherCells, args) }
+
+// assemble is a generator that puts the figures of reports into cells.
 func assemble(name string, cells []cell, args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: gen %s REPORT.html OUT.jpg", name)
+	reports := 1
+	for _, c := range cells {
+		reports = max(reports, c.report+1)
 	}
-	report, out := args[0], args[1]
-	page, err := os.ReadFile(report)
-	if err != nil {
-		return err
+	if len(args) != reports+1 {
+		return fmt.Errorf("usage: gen %s %sOUT.jpg", name, strings.Repeat("REPORT.html ", reports))
 	}
-	figures, err := figuresOf(page)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", report, err)
+	var figures []map[string]image.Image
+	for _, report := range args[:reports] {
+		page, err := os.ReadFile(report)
+		if err != nil {
+			return err
+		}
+		of, err := figuresOf(page)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", report, err)
+		}
+		figures = append(figures, of)
 	}
+	out := args[reports]
 	picture, err := compose(figures, cells)
 	if err != nil {
 		return err
@@ -124,8 +148,8 @@ func figuresOf(page []byte) (map[string]image.Image, error) {
 	return figures, nil
 }
 
-// compose puts the figures into their cells.
-func compose(figures map[string]image.Image, cells []cell) (image.Image, error) {
+// compose puts the figures of each report into their cells.
+func compose(figures []map[string]image.Image, cells []cell) (image.Image, error) {
 	var whole image.Rectangle
 	for _, c := range cells {
 		whole = whole.Union(c.place)
@@ -133,7 +157,7 @@ func compose(figures map[string]image.Image, cells []cell) (image.Image, error) 
 	out := image.NewRGBA(whole)
 	draw.Draw(out, whole, image.NewUniform(color.White), image.Point{}, draw.Src)
 	for _, c := range cells {
-		figure, err := find(figures, c.title)
+		figure, err := find(figures[c.report], c.title)
 		if err != nil {
 			return nil, err
 		}

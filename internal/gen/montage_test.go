@@ -71,6 +71,29 @@ func TestEachFigureIsInItsPlace(t *testing.T) {
 	}
 }
 
+func TestEachReportHasItsColumn(t *testing.T) {
+	var args []string
+	for i := range uint8(3) {
+		args = append(args, writeReport(t, map[string]color.Color{
+			"front · /front/image_raw": color.RGBA{100 + 50*i, 0, 0, 255}, "lidar from above": color.RGBA{0, 100 + 50*i, 0, 255},
+		}))
+	}
+	out := filepath.Join(t.TempDir(), "weather.jpg")
+	require.NoError(t, weathers(append(args, out)))
+	f, err := os.Open(out)
+	require.NoError(t, err)
+	defer f.Close()
+	m, err := jpeg.Decode(f)
+	require.NoError(t, err)
+	assert.Equal(t, image.Pt(1288, 750), m.Bounds().Size())
+	for i := range 3 {
+		above, _, _, _ := m.At(432*i+212, 200).RGBA()
+		_, below, _, _ := m.At(432*i+212, 500).RGBA()
+		assert.InDelta(t, 100+50*i, above>>8, 3)
+		assert.InDelta(t, 100+50*i, below>>8, 3)
+	}
+}
+
 func TestAReportWithoutAFigure(t *testing.T) {
 	path := writeReport(t, map[string]color.Color{"front · /front/image_raw": color.White})
 	require.ErrorContains(t, montage([]string{path, filepath.Join(t.TempDir(), "demo.jpg")}), `"lidar from above"`)
@@ -81,7 +104,7 @@ func TestAReportWithoutAFigure(t *testing.T) {
 }
 
 func TestGeneratorsSayHowTheyAreCalled(t *testing.T) {
-	for name, usage := range map[string]string{"clouds": "usage: gen clouds REPORT.html OUT.jpg", "lenses": "usage: gen lenses REPORT.html OUT.jpg", "montage": "usage: gen montage REPORT.html OUT.jpg", "shutter": "usage: gen shutter REPORT.html OUT.jpg", "notice": "usage: gen notice PACKAGE FILE"} {
+	for name, usage := range map[string]string{"clouds": "usage: gen clouds REPORT.html OUT.jpg", "lenses": "usage: gen lenses REPORT.html OUT.jpg", "montage": "usage: gen montage REPORT.html OUT.jpg", "shutter": "usage: gen shutter REPORT.html OUT.jpg", "weather": "usage: gen weather REPORT.html REPORT.html REPORT.html OUT.jpg", "notice": "usage: gen notice PACKAGE FILE"} {
 		for _, args := range [][]string{nil, {"one"}, {"one", "two", "three"}} {
 			assert.EqualError(t, generators[name](args), usage)
 		}
