@@ -547,15 +547,17 @@ func TestEqualIDsGiveEqualBytes(t *testing.T) {
 	}
 }
 
-// TestExampleOfASweep: the example has 24 cases.
-func TestExampleOfASweep(t *testing.T) {
+// TestExamplesOfSweeps have so many cases.
+func TestExamplesOfSweeps(t *testing.T) {
 	t.Parallel()
-	o := call(t, "sweep", "plan", "../../docs/examples/sweep.yaml", "--json")
-	require.Equal(t, exitDone, o.code, o.err)
-	var p sweep.Plan
-	require.NoError(t, json.Unmarshal([]byte(o.out), &p))
-	assert.Len(t, p.Cases, 24)
-	assert.Equal(t, "host", p.Device)
+	for name, cases := range map[string]int{"sweep.yaml": 24, "sweep-visibility.yaml": 12} {
+		o := call(t, "sweep", "plan", "../../docs/examples/"+name, "--json")
+		require.Equal(t, exitDone, o.code, o.err)
+		var p sweep.Plan
+		require.NoError(t, json.Unmarshal([]byte(o.out), &p))
+		assert.Len(t, p.Cases, cases)
+		assert.Equal(t, "host", p.Device)
+	}
 }
 
 // TestKubernetesJobsArguments: the arguments of deploy's manifest run all cases, with the index that Kubernetes gives each pod.
