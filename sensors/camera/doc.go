@@ -23,7 +23,7 @@
 //
 // CARLA's attributes of colour keep their names and defaults. Its exposure_mode histogram
 // adapts to the picture before. Here the scene's exposure stands for what it would find, so
-// that a picture depends on its instant alone. In manual the same exposure belongs to CARLA's
+// that a picture depends on its instant alone; in weather it is as much more as clouds take from the light. In manual the same exposure belongs to CARLA's
 // default settings, and others multiply it as film does. temp and tint balance the white before
 // the curve. slope, toe, shoulder, black_clip and white_clip replace the curve by Unreal
 // Engine's where they aren't the defaults. gamma bends what is left by 2.2 / gamma before sRGB.

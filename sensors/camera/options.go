@@ -113,7 +113,7 @@ type Light struct {
 	Shadows              string  `attribute:"shadows" default:"mapped" enum:"mapped,traced" doc:"mapped looks shadows up in maps around the vehicle: quick, soft by some centimetres, and none far away. traced sends a ray to the sun from each point that is seen: exact at any distance, at two to three times the work"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
-	ExposureMode         string  `attribute:"exposure_mode" live:"true" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
+	ExposureMode         string  `attribute:"exposure_mode" live:"true" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find, and in weather as much more as clouds take from the light. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
 	ExposureCompensation float64 `attribute:"exposure_compensation" live:"true" unit:"EV" min:"-16" max:"16" doc:"brightness over the scene's own exposure, in stops"`
 	ISO                  float64 `attribute:"iso" live:"true" default:"100" min:"1" max:"1e6" usual:"25 25600" doc:"sensitivity, in exposure_mode manual"`
 	FStop                float64 `attribute:"fstop" live:"true" default:"1.4" min:"0.1" max:"100" usual:"0.7 32" doc:"f-number of the aperture, in exposure_mode manual"`
@@ -246,6 +246,7 @@ type setup struct {
 	form      form
 
 	gain       float64 // times the scene's exposure
+	metered    bool    // by the light that the weather leaves
 	toneCurve  bool
 	grade      grade
 	grid       int  // points seen across a pixel, and down it
@@ -339,7 +340,7 @@ func (p *Light) read(o *setup) error {
 	if o.exposed {
 		p.ShutterSpeed = 1 / o.exposure
 	}
-	o.gain = p.gain()
+	o.gain, o.metered = p.gain(), p.ExposureMode != "manual"
 	o.grade = p.grade()
 	o.toneCurve = p.ToneCurve == "filmic" && !o.grade.linear
 	name, points := "samples", p.Samples

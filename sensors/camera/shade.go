@@ -96,6 +96,9 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 	if light := b.light(); light != nil && felt(light.weather()) {
 		outside = *s.in(light.weather())
 		block.air = outside.block()
+		if light.by.options.metered {
+			block.exposure /= outside.left
+		}
 	}
 	block.exposure *= outside.light.Exposure
 	toOptical := fromOptical.Mat3().Transpose()

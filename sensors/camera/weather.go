@@ -36,6 +36,7 @@ type outdoors struct {
 	// beyond is the sun above the air. Air is what endless air shows towards the horizon, and airAbove upwards.
 	beyond, air, airAbove mgl32.Vec3
 	extinction, depth     float64 // per metre; and of the way straight up
+	left                  float32 // share of the clear light that reaches the ground, which a meter finds
 }
 
 // felt tells whether pictures show a weather: wind alone doesn't.
@@ -58,6 +59,7 @@ func outdoorsOf(l *scene.Light, height float64, w weather.State) outdoors {
 	o := outdoors{weather: w, light: *l, extinction: w.Extinction()}
 	o.depth = airDepth * o.extinction
 	all, direct := cloudy(w.Cloud)
+	o.left = all
 	if height > 0 {
 		o.beyond = l.SunColor.Mul(direct)
 	}

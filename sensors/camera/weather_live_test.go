@@ -227,7 +227,8 @@ func TestWaterMirrorsTheSky(t *testing.T) {
 	})
 }
 
-// TestFogHasNoShadows compares the floor in the shade of a block with that in the sun.
+// TestFogHasNoShadows compares the floor in the shade of a block with that in the sun. Under clouds a camera that meters shows the
+// sunlit floor as in clear air.
 func TestFogHasNoShadows(t *testing.T) {
 	onBoth(t, func(t *testing.T, thread *gpu.Thread) {
 		b := scenetest.NewBuilder("shadow")
@@ -248,14 +249,15 @@ func TestFogHasNoShadows(t *testing.T) {
 			{weather.State{Cloud: 0.5}, 0.75 * (1 - 0.75*math.Pow(0.5, 3.4))},
 			{weather.State{Cloud: 1}, 0},
 		} {
-			r := rigIn(t, thread, b.Scene, c.State, mounted{camera.RGBDefinition, down, inLight(96, 96)})
+			r := rigIn(t, thread, b.Scene, c.State,
+				mounted{camera.RGBDefinition, down, inLight(96, 96, "exposure_mode", "manual")}, mounted{camera.RGBDefinition, down, inLight(96, 96)})
 			r.fire(0)
-			level := func(y float64) float64 {
+			level := func(k int, y float64) float64 {
 				u, v, ok := l.Project(toOptical.Apply(mgl64.Vec3{2.2, y, 0}))
 				require.True(t, ok)
-				return float64(pixelAt(r.picture(0), int(math.Round(u)), int(math.Round(v)))[1])
+				return float64(pixelAt(r.picture(k), int(math.Round(u)), int(math.Round(v)))[1])
 			}
-			lit, shade := level(3), level(0)
+			lit, shade := level(0, 3), level(0, 0)
 			light := lightingOf(b.Scene.Light)
 			floor := scenetest.Matte("floor", 0.5, 0.5, 0.5)
 			up := mgl64.Vec3{0, 0, 1}
@@ -265,6 +267,9 @@ func TestFogHasNoShadows(t *testing.T) {
 				left = 1
 			}
 			assert.InDelta(t, sun*c.share*left, lit-shade, 2.5, "%+v: %v in the sun, %v in the shade", c.State, lit, shade)
+			if c.Visibility == 0 {
+				assert.InDelta(t, 255*0.5*light.radiance(&floor, up, up, 1)[1], level(1, 3), 2.5, "a meter's exposure in %+v", c.State)
+			}
 			r.end()
 		}
 	})
