@@ -1,6 +1,7 @@
 // Holds Embree beside a dump of `raybridge bench lidar --dump DIR`: traces the
 // dumped rays against the dumped triangles, compares the ranges, and measures
 // rays per second on all cores, by the clock and by CPU time. `make bench WHAT=embree` builds and runs it.
+// Embree's ranges stand beside the dump's, in embree.f32.
 //
 //   apt-get install gcc libembree-dev
 //   gcc -O3 -march=native -fopenmp -o embree_check embree_check.c -lembree3 -lm
@@ -59,6 +60,13 @@ static float *read_floats(const char *dir, const char *name, const char *suffix,
     if (!data) { fprintf(stderr, "%s has no %s\n", dir, file); exit(1); }
     *count /= sizeof(float);
     return data;
+}
+
+static void write_floats(const char *dir, const char *name, const char *suffix, const float *data, size_t count) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s%s.f32", dir, name, suffix);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, sizeof(float), count, f) != count || fclose(f)) { perror(path); exit(1); }
 }
 
 // read_owners returns the id of the actor that moves each triangle, 0 for one that stands. In a
@@ -234,6 +242,7 @@ int main(int argc, char **argv) {
     RTCScene scene = build(device, &t);
     printf("%zu triangles, %zu of them move, built in %.3f s\n", t.count, t.count - t.owned[0], omp_get_wtime() - begun);
     single(scene, &w);
+    write_floats(dir, "embree", suffix, w.found, w.count);
     Agreement one = compare("rtcIntersect1", ours, &w);
     packets(scene, &w);
     Agreement sixteen = compare("rtcIntersect16", ours, &w);
