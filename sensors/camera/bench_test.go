@@ -52,7 +52,7 @@ func spent() time.Duration {
 }
 
 func benchmarkCameras(b *testing.B, list ...mounted) {
-	thread, err := gpu.Start(opener(os.Getenv("GL_DEVICE")))
+	thread, err := gpu.Start(opener(cmp.Or(os.Getenv("GL_DEVICE"), "host")))
 	if errors.Is(err, gpu.ErrNotSupported) {
 		b.Skip(err)
 	}
@@ -138,8 +138,7 @@ func BenchmarkShutter640x480(b *testing.B) {
 // BenchmarkWeather640x480 says what weathers cost a pixel of the city, by the CPU time that frames take beyond those of clear air. All
 // are drawn in turn at each instant, so that what else the machine does falls on each.
 func BenchmarkWeather640x480(b *testing.B) {
-	device := cmp.Or(os.Getenv("GL_DEVICE"), "host")
-	thread, err := gpu.Start(opener(device))
+	thread, err := gpu.Start(opener(cmp.Or(os.Getenv("GL_DEVICE"), "host")))
 	if errors.Is(err, gpu.ErrNotSupported) {
 		b.Skip(err)
 	}

@@ -94,6 +94,17 @@ var parts = []part{
 		{{"data set", "dataset.wall_s", ""}, {"recording", "dataset.mcap_wall_s", ""}, {"speed, run by run", "dataset.speed", ""}},
 		{{"resident memory, 60 s", "dataset.rss_bytes", ""}, {"more at 600 s", "dataset.growth_bytes", ""}},
 	}, ""},
+	{"receivers", []command{goBench("./gpu/hostdev", "^BenchmarkReceivers$", "-benchtime", "30x")}, [][]column{{
+		{"a firing, CPU time", "Receivers.cpu-ns/ray", ""}, {"with rays at the rim", "Receivers.rim-share", ""}, {"with all sub-rays", "Receivers.all-share", ""},
+	}}, ""},
+	{"lenses", []command{
+		goBench("./sensors/camera", "^BenchmarkLens640x480$", "-benchtime", "30x"),
+		{goPackage: "./sensors/camera", args: []string{"-bench", "^BenchmarkShutter640x480$", "-benchtime", "12x"}, label: "_shutter"},
+	}, [][]column{{{"a frame, CPU time", "Lens640x480.cpu-ms/frame", ""}}, {{"a frame, CPU time", "Shutter640x480.cpu-ms/frame", ""}}}, ""},
+	{"weather", []command{goBench("./sensors/camera", "^BenchmarkWeather640x480$", "-benchtime", "80x")}, [][]column{{
+		{"clear air", "Weather640x480.clear-ns/pixel", ""}, {"more in fog", "Weather640x480.fog-ns/pixel", ""}, {"on wet ground", "Weather640x480.wet-ns/pixel", ""},
+		{"in rain", "Weather640x480.rain-ns/pixel", ""}, {"in snow", "Weather640x480.snow-ns/pixel", ""},
+	}}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},
 		{"ratio, small buffer", "stream.small_buffer_ratio", ""}, {"allocations a frame", "stream.allocs_per_frame", ""},
