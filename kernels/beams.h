@@ -6,7 +6,7 @@
 
 #include "echoes.h"
 
-enum { PASSES = 2, RIM = 4, NEIGHBOURS = 8, MOST_SUB_RAYS = 37, MOST_GLINTS = MOST_SUB_RAYS * (PASSES + 1) };
+enum { PASSES = 2, RIM = 4, NEIGHBOURS = 8, MOST_SUB_RAYS = 37, MOST_GLINTS = MOST_SUB_RAYS * (PASSES + 1) + GLIMPSES };
 enum { CENTER_BYTES = 32, WIDE_CHUNK = 128 }; // firings whose sub-rays are traced together
 enum { NEED_CENTER, NEED_RIM, NEED_ALL };
 
@@ -263,28 +263,131 @@ INLINE vm near_of(const middle *b) { return b->m.there & v_lt(b->point[3], b->f.
 
 static const chosen NO_ECHO;
 
-// hear takes echo number of beams into account, where one is there.
-INLINE void hear(const echoing *c, const middle *b, uint32_t number, vm there, heard e, chosen *of) {
-    echo of_all = received(c, &b->f, number, there, e.s, e.range);
+// hear takes echoes of beams into account, by their numbers, where they are there. Noise doesn't hide those that are sure.
+INLINE void hear(const echoing *c, const middle *b, vi number, vm there, heard e, vm sure, chosen *of) {
+    echo of_all = received(c, &b->f, number, there, e.s, e.range, sure);
     e.range = of_all.range, e.intensity = coded(c->set.code, of_all.intensity);
     choose(of, of_all.seen, e);
 }
 
-// write_single writes what beams measure that meet one surface alone: that of their centres.
-static __attribute__((noinline)) void write_single(const echoing *c, const middle *b) {
-    vm near = near_of(b), there = b->m.there & m_not(near);
-    vf s = signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), one = v_set(1.0f);
-    chosen of = NO_ECHO;
-    there = there & v_lt(v_set(0), s);
-    hear(c, b, 0, there, (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)}, &of);
-    write_returns(c, b, &of, near);
-}
-
-// glint is the light that a sub-ray brings back from a surface, and then an echo of several.
+// glint is the light that a sub-ray brings back from a surface, and then an echo of several. The cosine is OF_SLOT for one of the
+// weather alone.
 typedef struct {
     float range, energy, cosine;
     int32_t label;
 } glint;
+
+#define OF_SLOT(slot) (-1.0f - (float)(slot))
+#define SOLID -0.5f
+
+// by_range sorts glints, unless all of them are one echo.
+INLINE void by_range(glint *list, uint32_t count, float merging) {
+    float low = INFINITY, high = 0;
+    for (uint32_t i = 0; i < count; i++) low = list[i].range < low ? list[i].range : low, high = list[i].range > high ? list[i].range : high;
+    if (high - low <= merging) return;
+    for (uint32_t i = 1; i < count; i++) {
+        glint p = list[i];
+        uint32_t at = i;
+        for (; at > 0 && list[at - 1].range > p.range; at--) list[at] = list[at - 1];
+        list[at] = p;
+    }
+}
+
+// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. Of an
+// echo energy is s.
+INLINE uint32_t merge(const echoing *c, glint *list, uint32_t count) {
+    uint32_t echoes = 0;
+    by_range(list, count, c->set.merging);
+    float s = 0, moment = 0;
+    glint most = {0, 0, 0, 0};
+    int solid = 0; // one of its glints is of a surface
+    for (uint32_t i = 0; i < count; i++) {
+        glint p = list[i];
+        s += p.energy, moment += p.energy * p.range;
+        if (p.energy > most.energy) most = p;
+        solid |= p.cosine > SOLID;
+        if (i + 1 < count && !(list[i + 1].range - p.range > c->set.merging)) continue;
+        list[echoes++] = (glint){moment / s, s, solid && most.cosine < SOLID ? 0 : most.cosine, most.label};
+        s = moment = 0, solid = 0, most = (glint){0, 0, 0, 0};
+    }
+    return echoes;
+}
+
+// hear_all takes the echoes of firings into account, of which each has as many as count in a row of lists.
+INLINE void hear_all(const echoing *c, const middle *b, const void *lists, vi row, vi count, chosen *of) {
+    vi solid = i_set(0);
+    vm there = i_lt(i_set(0), count);
+    for (int32_t k = 0; m_any(there); there = i_lt(i_set(++k), count)) {
+        vf p[4], one = v_set(1.0f), zero = v_set(0);
+        v_rows(lists, row + k, p);
+        vm mist = there & v_lt(p[2], v_set(SOLID));
+        vi slot = v_trunc(-1.0f - v_sel(mist, p[2], zero));
+        heard e = {v_sel(there, p[1], zero), v_sel(there, p[0], one), zero, v_sel(mist, zero, p[2]), as_i(p[3]), i_set(0)};
+        hear(c, b, i_sel(mist, slot + MIST_ECHO, solid), there, e, mist & i_lt(i_set(FOG_SLOT), slot), of);
+        solid = i_sel(there & m_not(mist), solid + 1, solid);
+    }
+}
+
+// add_veil puts what a lane sees of the weather behind count of its glints, and returns how many they are then.
+INLINE uint32_t add_veil(const veil *v, int lane, glint *list, uint32_t count) {
+    for (int k = 0; k < GLIMPSES; k++)
+        if (m_bits(v->there[k]) >> lane & 1) list[count++] = (glint){v->range[k][lane], v->s[k][lane], OF_SLOT(k), 0};
+    return count;
+}
+
+// apart tells whether no two echoes of a lane merge: that of a surface, where solid, and those of the weather.
+INLINE int apart(const echoing *c, const veil *v, vm solid, vf range) {
+    vm close = m_not(m_all());
+    for (int k = 0; k < GLIMPSES; k++) {
+        if (!m_any(v->there[k])) continue;
+        close = close | (v->there[k] & solid & v_le(v_abs(range - v->range[k]), v_set(c->set.merging)));
+        for (int j = 0; j < k; j++) close = close | (v->there[k] & v->there[j] & v_le(v_abs(v->range[j] - v->range[k]), v_set(c->set.merging)));
+    }
+    return !m_any(close);
+}
+
+// write_misty is write_single in weather that makes echoes.
+static __attribute__((noinline)) void write_misty(const echoing *c, const middle *b) {
+    vm near = near_of(b), there = b->m.there & m_not(near);
+    veil v;
+    look_through(c, &b->f, &b->r, v_sel(b->m.there, b->point[3], v_set(BEYOND)), &v);
+    vf s = v.left * signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), one = v_set(1.0f), zero = v_set(0);
+    chosen of = NO_ECHO;
+    there = there & v_lt(zero, s);
+    if (c->set.mode == MODE_STRONGEST && apart(c, &v, there, b->point[3])) { // weaker ones needn't be heard
+        hear(c, b, i_set(0), there, (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)}, m_not(m_all()), &of);
+        for (int k = 0; k < GLIMPSES; k++) {
+            vm stronger = v.there[k] & v_lt(of.strongest.s, v.s[k]), sure = k == FOG_SLOT ? m_not(m_all()) : m_all();
+            if (m_any(stronger)) hear(c, b, i_set(MIST_ECHO + k), stronger, (heard){v.s[k], v.range[k], one, zero, i_set(0), i_set(0)}, sure, &of);
+        }
+        write_returns(c, b, &of, near);
+        return;
+    }
+    unsigned solid = m_bits(there);
+    glint list[LANES][GLIMPSES + 1];
+    vi count = i_set(0);
+    for (int lane = 0; lane < LANES; lane++) {
+        uint32_t n = 0;
+        if (solid >> lane & 1) list[lane][n++] = (glint){b->point[3][lane], s[lane], b->m.cosine[lane], b->m.label[lane]};
+        count[lane] = (int32_t)merge(c, list[lane], add_veil(&v, lane, list[lane], n));
+    }
+    hear_all(c, b, list, i_ramp() * (GLIMPSES + 1), count, &of);
+    write_returns(c, b, &of, near);
+}
+
+// write_single writes what beams measure that meet one surface alone: that of their centres.
+static __attribute__((noinline)) void write_single(const echoing *c, const middle *b) {
+    if (c->set.mist.on) {
+        write_misty(c, b);
+        return;
+    }
+    vm near = near_of(b), there = b->m.there & m_not(near);
+    vf s = signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), one = v_set(1.0f);
+    chosen of = NO_ECHO;
+    there = there & v_lt(v_set(0), s);
+    hear(c, b, i_set(0), there, (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)}, m_not(m_all()), &of);
+    write_returns(c, b, &of, near);
+}
 
 // beams is what a block works in: firings by what they need, and the glints of some.
 typedef struct {
@@ -427,35 +530,17 @@ INLINE void trace_wide(const echoing *c, beams *w, uint32_t first, uint32_t firi
     }
 }
 
-// by_range sorts glints, unless all of them are one echo.
-INLINE void by_range(glint *list, uint32_t count, float merging) {
-    float low = INFINITY, high = 0;
-    for (uint32_t i = 0; i < count; i++) low = list[i].range < low ? list[i].range : low, high = list[i].range > high ? list[i].range : high;
-    if (high - low <= merging) return;
-    for (uint32_t i = 1; i < count; i++) {
-        glint p = list[i];
-        uint32_t at = i;
-        for (; at > 0 && list[at - 1].range > p.range; at--) list[at] = list[at - 1];
-        list[at] = p;
+// add_mist puts what n of the wide firings from first on see of the weather among their glints, and dims these by what flakes hide.
+INLINE void add_mist(const echoing *c, beams *w, uint32_t first, uint32_t n) {
+    for (uint32_t i = 0; i < n; i += LANES) {
+        middle b = middle_of(c, taken(w->wide + first, i, n), m_first(some(i, n)));
+        veil v;
+        look_through(c, &b.f, &b.r, v_sel(b.m.there, b.point[3], v_set(BEYOND)), &v);
+        for (uint32_t k = i; k < i + LANES && k < n; k++) {
+            for (uint32_t j = 0; j < w->count[k]; j++) w->glints[k][j].energy *= v.left[k - i];
+            w->count[k] = add_veil(&v, (int)(k - i), w->glints[k], w->count[k]);
+        }
     }
-}
-
-// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. Of an
-// echo energy is s.
-INLINE uint32_t merge(const echoing *c, glint *list, uint32_t count) {
-    uint32_t echoes = 0;
-    by_range(list, count, c->set.merging);
-    float s = 0, moment = 0;
-    glint most = {0, 0, 0, 0};
-    for (uint32_t i = 0; i < count; i++) {
-        glint p = list[i];
-        s += p.energy, moment += p.energy * p.range;
-        if (p.energy > most.energy) most = p;
-        if (i + 1 < count && !(list[i + 1].range - p.range > c->set.merging)) continue;
-        list[echoes++] = (glint){moment / s, s, most.cosine, most.label};
-        s = moment = 0, most = (glint){0, 0, 0, 0};
-    }
-    return echoes;
 }
 
 // write_wide traces and writes a chunk of the wide firings from first to end, whose centre is known or not.
@@ -464,17 +549,13 @@ static __attribute__((noinline)) void write_wide(const echoing *c, beams *w, uin
     memset(w->count, 0, sizeof w->count);
     if (known) add_centers(c, w, first, n);
     trace_wide(c, w, first, n, known != 0);
+    if (c->set.mist.on) add_mist(c, w, first, n);
     for (uint32_t i = 0; i < n; i++) w->count[i] = merge(c, w->glints[i], w->count[i]);
     for (uint32_t i = 0; i < n; i += LANES) {
         middle b = middle_of(c, taken(w->wide + first, i, n), m_first(some(i, n)));
         vi firing = listed(i, n), count = i_gather(w->count, firing);
         chosen of = NO_ECHO;
-        vm there = i_lt(i_set(0), count);
-        for (int32_t k = 0; m_any(there); there = i_lt(i_set(++k), count)) {
-            vf p[4];
-            v_rows(w->glints, firing * MOST_GLINTS + k, p);
-            hear(c, &b, (uint32_t)k, there, (heard){v_sel(there, p[1], v_set(0)), v_sel(there, p[0], v_set(1.0f)), v_set(0), p[2], as_i(p[3]), i_set(0)}, &of);
-        }
+        hear_all(c, &b, w->glints, firing * MOST_GLINTS, count, &of);
         write_returns(c, &b, &of, near_of(&b));
     }
 }
@@ -544,6 +625,8 @@ static int lidar_echoes(hd_pool *pool, hd_work *w) {
     c.last = (int32_t)texels - 1;
     if (c.radiometry && (uint64_t)set->first + CLASSES + (set->named ? 1 : 0) > texels)
         return hd_fail(w, "the surfaces of classes end behind the table of %u texels", texels);
+    if (set->mist.on && (uint64_t)set->mist.first + PLACES > texels)
+        return hd_fail(w, "the places of the weather end behind the table of %u texels", texels);
     if (step != STEP_RAYS && !echoes_beams(w, &c, texels)) return 0;
     void (*const blocks[])(void *, hd_worker *, uint32_t) = {echoes_block, center_block, beams_block};
     hd_parallel(pool, blocks[step], &c, (c.count + ECHOES_BLOCK - 1) / ECHOES_BLOCK);

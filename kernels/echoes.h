@@ -12,6 +12,16 @@ enum { ECHOES_RADIOMETRY = LIDAR_COMPENSATED + 1, ECHOES_STEP = ECHOES_RADIOMETR
 #define ECHOES_CONSTANTS {"SCALE", "RANDOM", "ROLLING", "COMPENSATED", "RADIOMETRY", "CLASSES", "STEP"}
 enum { STEP_RAYS, STEP_CENTERS, STEP_BEAMS };
 
+// mist_settings are those of the weather.
+typedef struct {
+    float fog, fog_at, single, weakest;         // fog of the shader
+    float near, span, total[2];                 // air of the shader
+    float sizes[2][2];                          // particles of the shader
+    float exit, spread, start, slope;           // width of the shader
+    float water, snow, lying, pad;              // film of the shader
+    uint32_t first, on, pads[2];                // mist of the shader
+} mist_settings;
+
 // Settings of the shader.
 typedef struct {
     lidar_settings light;
@@ -20,6 +30,7 @@ typedef struct {
     uint32_t first, named, foreign, code;         // optics of the shader
     uint32_t sub_rays, first_sub_ray, full, mode; // beam of the shader
     float merging, pad[3];
+    mist_settings mist;
 } echoes_settings;
 
 // echoing has the lidar that its firings are of: all but what follows from lasers and columns.
@@ -111,6 +122,19 @@ INLINE vf coded(uint32_t code, vf apparent) {
     return v_sel(retro, bright, white * apparent);
 }
 
+#define WATER_INDEX 1.33f
+#define STEEP 0.8f
+
+// cover is coveredShare of the shader.
+INLINE void cover(const mist_settings *m, vf up, vf cosine, vf *rho, vf *gain) {
+    vf level = clamped((up - STEEP) / (1.0f - STEEP)), inside = v_sqrt(1.0f - (1.0f - cosine * cosine) / (WATER_INDEX * WATER_INDEX));
+    vf s = (cosine - WATER_INDEX * inside) / (cosine + WATER_INDEX * inside), p = (WATER_INDEX * cosine - inside) / (WATER_INDEX * cosine + inside);
+    vf face = 0.5f * (s * s + p * p), passed = (1.0f - face) * (1.0f - face) / (1.0f - *rho * face);
+    vf wet = *rho * (1.0f - m->water * level * (1.0f - passed));
+    *rho = wet + (m->lying - wet) * m->snow * level;
+    *gain = *gain * (1.0f - (m->water > m->snow ? m->water : m->snow) * level);
+}
+
 // returned_share is returnedShare of the shader.
 static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, const found *at, const hit *h, vf cosine, vi label) {
     const hd_tables *t = &c->of.s.t;
@@ -136,7 +160,9 @@ static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, c
         surface_color(t, &m, &k, triangle, h->u, h->v, color);
         rho = v_sel(colored, color[0] * 0.2126f + color[1] * 0.7152f + color[2] * 0.0722f, rho);
     }
-    return clamped(rho) * cosine + gain;
+    rho = clamped(rho);
+    if (c->set.mist.water + c->set.mist.snow > 0) cover(&c->set.mist, h->normal[2], cosine, &rho, &gain);
+    return rho * cosine + gain;
 }
 
 // signal_of is signalOf of the shader, 0 where nothing is there.
@@ -149,14 +175,16 @@ INLINE vf signal_of(const echoing *c, vm there, const found *at, const hit *h, v
 
 // chance_of returns the random words of a firing's echo, and with salt further ones: randomOf and alarmsOf of the
 // shader.
-INLINE void chance_of(const echoing *c, vi number, uint32_t echo, uint32_t salt, vu out[4]) {
+INLINE void chance_of(const echoing *c, vi number, vi echo, uint32_t salt, vu out[4]) {
     const lidar_settings *set = &c->set.light;
-    out[0] = (vu)i_set((int32_t)(set->key[0] ^ salt)), out[1] = (vu)i_set((int32_t)(set->key[1] ^ echo * 0x85ebca6bu));
+    out[0] = (vu)i_set((int32_t)(set->key[0] ^ salt)), out[1] = set->key[1] ^ (vu)echo * 0x85ebca6bu;
     out[2] = (vu)i_set((int32_t)set->frame), out[3] = (vu)number;
     pcg4d(out);
 }
 
 enum { ALARMS = 0x9e3779b9u };
+
+#include "mist.h"
 
 // echo is what firings measured, as that of the shader.
 typedef struct {
@@ -165,7 +193,7 @@ typedef struct {
 } echo;
 
 // received is that of the shader, with an intensity that isn't coded yet.
-INLINE echo received(const echoing *c, const shot *f, uint32_t number, vm there, vf s, vf t) {
+INLINE echo received(const echoing *c, const shot *f, vi number, vm there, vf s, vf t, vm sure) {
     const echoes_settings *set = &c->set;
     vf ratio = s * set->ratio;
     vu doubt[4], random[4];
@@ -175,7 +203,7 @@ INLINE echo received(const echoing *c, const shot *f, uint32_t number, vm there,
     vm open = there & v_le(ratio, v_set(set->threshold + 6.0f));
     vf level = set->alarms >= 0 && m_any(open) ? ratio + gaussian_of(doubt[0], doubt[1]) : ratio;
     echo e;
-    e.seen = e.real = there & v_lt(v_set(set->threshold), level);
+    e.seen = e.real = there & (sure | v_lt(v_set(set->threshold), level));
     vf deviation = v_sqrt(set->least + set->deviation / v_max(ratio, v_set(1.0f)));
     e.range = v_max(t + deviation * gaussian_of(random[0], random[1]), v_set(0));
     e.intensity = s * (t * t) * exp_of(2.0f * set->clear * t);
@@ -186,7 +214,7 @@ INLINE echo received(const echoing *c, const shot *f, uint32_t number, vm there,
 INLINE void with_alarms(const echoing *c, const shot *f, const rays *r, echo *e) {
     const echoes_settings *set = &c->set;
     vu doubt[4];
-    chance_of(c, f->number, 0, ALARMS, doubt);
+    chance_of(c, f->number, i_set(0), ALARMS, doubt);
     vm alarm = m_not(e->seen) & v_lt(v_set(0), r->tmax) & v_lt(uniform_of(doubt[2]), v_set(set->alarms));
     if (!m_any(alarm)) return;
     vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
@@ -194,10 +222,29 @@ INLINE void with_alarms(const echoing *c, const shot *f, const rays *r, echo *e)
     e->intensity = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, e->intensity);
 }
 
+// with_mist lets echoes of the weather take the place of weaker ones of surfaces, of strength s.
+INLINE void with_mist(const echoing *c, const shot *f, const veil *v, vf s, echo *e) {
+    for (int k = 0; k < GLIMPSES; k++) {
+        vm there = v->there[k] & (m_not(e->seen) | v_lt(s, v->s[k]));
+        if (!m_any(there)) continue;
+        echo other = received(c, f, i_set(MIST_ECHO + k), there, v->s[k], v->range[k], k == FOG_SLOT ? m_not(m_all()) : m_all());
+        vm stronger = other.seen;
+        s = v_sel(stronger, v->s[k], s);
+        e->seen = e->seen | stronger, e->real = e->real & m_not(stronger);
+        e->range = v_sel(stronger, other.range, e->range), e->intensity = v_sel(stronger, other.intensity, e->intensity);
+    }
+}
+
 // echo_of is what a ray without width measures.
 INLINE echo echo_of(const echoing *c, const shot *f, const rays *r, vm there, const found *at, const hit *h, vf cosine, vi label) {
-    vf t = v_sel(there, h->t, v_set(1.0f));
-    echo e = received(c, f, 0, there, signal_of(c, there, at, h, cosine, label), t);
+    vf t = v_sel(there, h->t, v_set(1.0f)), s = signal_of(c, there, at, h, cosine, label);
+    veil v;
+    if (c->set.mist.on) {
+        look_through(c, f, r, v_sel(i_lt(at->triangle, i_set(0)), v_set(BEYOND), h->t), &v);
+        s = v.left * s;
+    }
+    echo e = received(c, f, i_set(0), there, s, t, m_not(m_all()));
+    if (c->set.mist.on) with_mist(c, f, &v, s, &e);
     with_alarms(c, f, r, &e);
     e.intensity = coded(c->set.code, e.intensity);
     return e;

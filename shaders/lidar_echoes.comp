@@ -10,6 +10,7 @@
 //   1 a semantic tag, CLASSES of them: reflectance (below 0: none is known), gain of its retroreflectors, gain of
 //               all its surfaces, 0
 //   1 a material of the scene, where optics.y is 1: reflectance and gain, below 0 for its tag's, 0, 0
+//   1 a place, PLACES of them: drops and flakes up to its range that are seen, strength and range of fog's echo before it
 // A gain is the strength that comes back from a surface besides rho cos(incidence): pi times the coefficient of
 // retroreflection.
 //
@@ -52,6 +53,12 @@ layout(std140, binding = 0) uniform Settings {
     uvec4 optics; // first texel of the tags, 1 for materials of their own, 1 if the scene's reflectances aren't the laser's, scale of the intensity
     uvec4 beam; // sub-rays, their first texel, 1 if all beams are traced by all of them, which echoes are points
     vec4 merging; // up to which distance echoes are one, in metres, 0, 0, 0
+    vec4 fog; // strength and range of its echo before what is far, from which range on that is, least strength of particles that are seen
+    vec4 air; // range of the first place, what the last is behind it, drops and flakes up to that
+    vec4 particles; // of drops and of flakes: reflectance, mean of what one is wider than the narrowest, in mm
+    vec4 width; // of the beam at its exit in mm, what it widens in mm per metre; start of the overlap in metres and one over its length
+    vec4 film; // share of flat ground under water and under snow, snow's reflectance, 0
+    uvec4 mist; // first texel of the places, 1 if the weather makes echoes, 0, 0
 };
 
 struct Point {
@@ -162,6 +169,21 @@ uint keyOf(uint echo) { return key.y ^ echo * 0x85ebca6bu; }
 // alone makes a point, and one for where.
 uvec4 alarmsOf(Firing f, uint echo) { return pcg4d(uvec4(key.x ^ 0x9e3779b9u, keyOf(echo), shape.z, f.number)); }
 
+// WATER_INDEX is its index of refraction. The ground is flat from a normal with this height on, and isn't below STEEP.
+const float WATER_INDEX = 1.33;
+const float STEEP = 0.8;
+
+// coveredShare returns reflectance and gain of a surface under water or snow, where it is flat. Light passes the water's face
+// twice and returns to the ground from below it (Hahner et al. 2022); retroreflectors are blind.
+vec2 coveredShare(vec2 dry, float up, float cosine) {
+    float level = clamp((up - STEEP) / (1.0 - STEEP), 0.0, 1.0);
+    float inside = sqrt(1.0 - (1.0 - cosine * cosine) / (WATER_INDEX * WATER_INDEX));
+    float s = (cosine - WATER_INDEX * inside) / (cosine + WATER_INDEX * inside), p = (WATER_INDEX * cosine - inside) / (WATER_INDEX * cosine + inside);
+    float face = 0.5 * (s * s + p * p), passed = (1.0 - face) * (1.0 - face) / (1.0 - dry.x * face);
+    float wet = dry.x * (1.0 - film.x * level * (1.0 - passed));
+    return vec2(wet + (film.z - wet) * film.y * level, dry.y * (1.0 - max(film.x, film.y) * level));
+}
+
 // returnedShare returns the light that a surface returns: rho cos(incidence), and what retroreflects.
 float returnedShare(Hit hit, float cosine, uint what) {
     int index = triangleMaterial(hit.triangle);
@@ -175,7 +197,9 @@ float returnedShare(Hit hit, float cosine, uint what) {
     for (bool colored = rho < 0.0; colored; colored = false)
         rho = dot(surfaceColor(m, hit.triangle, hit.barycentric, beamAt(textureCoordinates(hit.triangle, hit.barycentric))).rgb, vec3(0.2126, 0.7152, 0.0722));
     float gain = own.y >= 0.0 ? own.y : m.retro ? byTag.y : byTag.z;
-    return clamp(rho, 0.0, 1.0) * cosine + gain;
+    vec2 share = vec2(clamp(rho, 0.0, 1.0), gain);
+    for (bool covered = film.x + film.y > 0.0; covered; covered = false) share = coveredShare(share, hit.normal.z, cosine);
+    return share.x * cosine + share.y;
 }
 
 // signalOf returns the strength of the light that comes back from a hit.
@@ -189,16 +213,17 @@ float signalOf(Hit hit, float cosine, uint what) {
 struct Echo {
     bool seen, real;
     float range, intensity;
+    float s;
 };
 
-// received returns an echo of some strength from some range, where there is one.
-Echo received(Firing f, uint echo, bool there, float s, float range) {
+// received returns an echo of some strength from some range, where there is one. Noise doesn't hide one that is sure.
+Echo received(Firing f, uint echo, bool there, float s, float range, bool sure) {
     float ratio = s * strength.x;
     uvec4 alarms = alarmsOf(f, echo), random = pcg4d(uvec4(key.x, keyOf(echo), shape.z, f.number));
-    bool seen = there && ratio + (doubt.z >= 0.0 ? gaussianOf(alarms.xy) : 0.0) > strength.w;
+    bool seen = there && (sure || ratio + (doubt.z >= 0.0 ? gaussianOf(alarms.xy) : 0.0) > strength.w);
     float apparent = s * (range * range) * exp(2.0 * doubt.w * range);
     float measured = max(range + sqrt(doubt.y + doubt.x / max(ratio, 1.0)) * gaussianOf(random.xy), 0.0);
-    return Echo(seen, seen, measured, coded(apparent));
+    return Echo(seen, seen, measured, coded(apparent), s);
 }
 
 // alarmOf returns a point of noise, where a firing without an echo has one.
@@ -206,8 +231,12 @@ Echo alarmOf(Firing f) {
     uvec4 alarms = alarmsOf(f, 0u);
     float range = f.tmin + (f.tmax - f.tmin) * uniformOf(alarms.w);
     bool seen = firedRange(f) > 0.0 && uniformOf(alarms.z) < doubt.z;
-    return Echo(seen, false, range, coded(strength.w / strength.x * range * range));
+    return Echo(seen, false, range, coded(strength.w / strength.x * range * range), 0.0);
 }
+#endif
+
+#if RADIOMETRY || BEAMS
+#include "lib/mist.glsl"
 #endif
 
 // missOf returns the range of a firing without an echo: behind all, or nearer than its shortest range.
@@ -236,7 +265,16 @@ void writePoint(Firing f, bool found, Hit hit, Ray ray) {
     float cosine = min(-dot(hit.normal, ray.direction), 1.0);
     uint what = label(hit.triangle, hit.mover);
 #if RADIOMETRY
-    Echo e = received(f, 0u, returned, returned ? signalOf(hit, cosine, what) : 0.0, range);
+    lookThrough(f, found ? range : BEYOND);
+    Echo e = received(f, 0u, returned, returned ? veilLeft * signalOf(hit, cosine, what) : 0.0, range, false);
+    for (int k = 0; k < veilCount; k++) {
+        Glimpse g = veil[k];
+        for (bool stronger = !e.seen || g.s > e.s; stronger; stronger = false) {
+            Echo other = received(f, MIST_ECHO + g.slot, true, g.s, g.range, g.slot != FOG_SLOT);
+            if (other.seen) e = other;
+            if (other.seen) e.real = false;
+        }
+    }
     if (!e.seen) e = alarmOf(f);
     range = e.range;
     returned = e.seen;

@@ -46,6 +46,7 @@ var judges = map[string][]string{
 	"lib/grade.glsl":          {"sensors/camera"},
 	"lib/intensity.glsl":      {"sensors/lidar"},
 	"lib/lens.glsl":           {"sensors/camera"},
+	"lib/mist.glsl":           {"sensors/lidar", "gpu/hostdev"},
 	"lib/motion.glsl":         {"scene", "sensors/lidar"},
 	"lib/noise.glsl":          {"sensors/lidar"},
 	"lib/reach.glsl":          {"sensors/camera"},

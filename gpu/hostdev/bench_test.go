@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // scanTable is the table of lidar_scan.comp for a device.
@@ -162,6 +163,53 @@ func BenchmarkReceivers(b *testing.B) {
 					b.ReportMetric(all, "all-share")
 				}
 			})
+		}
+	}
+}
+
+// BenchmarkReceiversInWeather measures what fog, rain and snow add to lidars in the city: processor time a ray, as the median over
+// pairs of scans, one dry and one in the weather.
+func BenchmarkReceiversInWeather(b *testing.B) {
+	town, err := city.Generate(city.Options{Seed: 1, Triangles: 100_000})
+	require.NoError(b, err)
+	thread, err := gpu.Start(hostdev.Open(hostdev.Options{Threads: 2}))
+	require.NoError(b, err)
+	defer func() { require.NoError(b, thread.Close()) }()
+	falling := map[string]weather.State{"fog": {Visibility: 100}, "rain": {Rain: 25, Wetness: 1}, "snow": {Snow: 1}}
+	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
+		d, ok := lidar.Preset(preset)
+		require.True(b, ok)
+		for kind, attributes := range map[string]map[string]any{
+			"plain":           {"preset": preset},
+			"range_corrected": {"preset": preset + "_real", "beam_divergence": 0.0},
+			"beam_19":         {"preset": preset + "_real"},
+		} {
+			for name, w := range falling {
+				b.Run(preset+"/"+kind+"/"+name, func(b *testing.B) {
+					var pair [2]*sensortest.Harness
+					for i, w := range []weather.State{{}, w} {
+						pair[i] = sensortest.New(b, lidar.RayCastDefinition, sensortest.Options{
+							Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: attributes, Weather: w,
+						})
+						defer pair[i].End()
+						pair[i].Fire(period)
+					}
+					at := period
+					var more []float64
+					for b.Loop() {
+						at += period
+						var spent [2]float64
+						for i, h := range pair {
+							before := cpuSeconds(b)
+							h.Fire(at)
+							spent[i] = cpuSeconds(b) - before
+						}
+						more = append(more, spent[1]-spent[0])
+					}
+					slices.Sort(more)
+					b.ReportMetric(1e9*more[len(more)/2]/float64(d.Columns*len(d.Lasers)), "cpu-ns/ray-more")
+				})
+			}
 		}
 	}
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 func TestMain(m *testing.M) { gputest.Main(m) }
@@ -383,11 +384,20 @@ func firings() map[string]map[string]any {
 	return all
 }
 
+// weathered takes the weather out of attributes, which a test has there under "weather".
+func weathered(all map[string]any) (attributes map[string]any, w weather.State) {
+	w, _ = all["weather"].(weather.State)
+	attributes = maps.Clone(all)
+	delete(attributes, "weather")
+	return attributes, w
+}
+
 // scan fires a lidar on a device.
 func scan(t *testing.T, thread *gpu.Thread, s *scene.Scene, attributes map[string]any) []sample.Point {
 	t.Helper()
+	attributes, fallen := weathered(attributes)
 	h := sensortest.New(t, lidar.RayCastDefinition, sensortest.Options{
-		Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0.9, 0, 1.9}, 2, 1, 0), Ego: s.Route, Seed: 5, Attributes: attributes,
+		Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0.9, 0, 1.9}, 2, 1, 0), Ego: s.Route, Seed: 5, Attributes: attributes, Weather: fallen,
 	})
 	defer h.End()
 	h.Fire(2 * period)
@@ -475,6 +485,28 @@ func TestRadiometryAgrees(t *testing.T) {
 		} {
 			t.Run(name+" "+variant, func(t *testing.T) {
 				a := map[string]any{"preset": "VelodyneVLP16", "columns": 600, "intensity": "range_corrected", "range": 80.0, "range_min": 4.0}
+				maps.Copy(a, more)
+				agreeOnFirings(t, scan(t, gl, s, a), scan(t, host, s, a))
+			})
+		}
+	}
+}
+
+// TestWeatherAgrees holds what lidar.echoes sees of the weather against its shader, for rays and for beams: fog before and behind near
+// targets, several drops and flakes, and wet ground.
+func TestWeatherAgrees(t *testing.T) {
+	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
+	for name, s := range scenes(t) {
+		for variant, more := range map[string]map[string]any{
+			"fog":  {"weather": weather.State{Visibility: 60}, "r10": 60.0, "range_noise": 0.3, "false_alarm_rate": 0.05},
+			"rain": {"weather": weather.State{Rain: 100, Wetness: 1}, "r10": 300.0, "overlap_start": 0.5, "overlap_end": 2.0, "detection": "sharp"},
+			"beam": {"weather": weather.State{Visibility: 200, Rain: 5, Snow: 2}, "r10": 100.0, "beam_divergence": 5.0, "returns": "triple", "columns": 150},
+		} {
+			if name != "blended" && name != "movers" || testing.Short() && name != "blended" {
+				continue
+			}
+			t.Run(name+" "+variant, func(t *testing.T) {
+				a := map[string]any{"preset": "VelodyneVLP16", "columns": 300, "intensity": "range_corrected", "range": 80.0, "range_min": 0.4}
 				maps.Copy(a, more)
 				agreeOnFirings(t, scan(t, gl, s, a), scan(t, host, s, a))
 			})

@@ -28,6 +28,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -283,13 +284,13 @@ func recordAll(t *testing.T, o hostdev.Options) *recorder {
 			if f.definition == groundtruth.Boxes2DDefinition {
 				size = nil
 			}
-			attributes := maps.Clone(f.attributes)
+			attributes, fallen := weathered(f.attributes)
 			if attributes == nil {
 				attributes = map[string]any{}
 			}
 			maps.Copy(attributes, size)
 			h := sensortest.New(t, f.definition, sensortest.Options{
-				Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{1.4, 0, 1.6}, 3, 2, 11), Ego: s.Route, Seed: 5, Attributes: attributes,
+				Scene: s, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{1.4, 0, 1.6}, 3, 2, 11), Ego: s.Route, Seed: 5, Attributes: attributes, Weather: fallen,
 			})
 			before := r.copies
 			h.Fire(period)
@@ -325,6 +326,10 @@ func shots(short bool) []shot {
 		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0}},
 		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0, "rolling": false, "detection": "sharp", "intensity_code": "hesai"}},
 		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 60.0, "beam_divergence": 30.0, "returns": "triple"}},
+		{lidar.RayCastDefinition, map[string]any{"intensity": "range_corrected", "r10": 200.0, "weather": weather.State{Visibility: 60, Wetness: 0.5}}},
+		{lidar.RayCastDefinition, map[string]any{
+			"intensity": "range_corrected", "r10": 200.0, "beam_divergence": 30.0, "returns": "triple", "weather": weather.State{Visibility: 200, Rain: 50, Snow: 2},
+		}},
 	}
 	all := firings()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -50,7 +50,7 @@
 //
 // # Weather
 //
-// docs/weather.md has what lidars lose in fog, rain and snow.
+// docs/weather.md has what lidars lose in fog, rain and snow, and what they see of these.
 //
 // # Drop-off and noise
 //
@@ -94,6 +94,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
@@ -270,7 +271,7 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	Tags:    []string{"lidar", "gpu"},
 	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
-	Weather: thinned,
+	Weather: received,
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
 	light, err := o.Own.radiometry(o.Preset, spec.Settings)
 	if err != nil {
@@ -363,16 +364,18 @@ func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sam
 	m := &s.cloud
 	m.Header = header
 	var returns int
+	now := s.airAt(s.Env(), at)
 	if m.Organized {
 		m.Points, returns = markMisses(m.Points[:0], points)
+		s.receiver.dim(now, m.Points)
 	} else {
-		m.Points = keepReturns(m.Points[:0], points)
-		returns = len(m.Points)
-	}
-	if now := s.airAt(s.Env(), at); now != (air{}) {
-		for i := range m.Points {
-			m.Points[i].Intensity = s.receiver.dimmed(now, &m.Points[i])
+		m.Points = slices.Grow(m.Points[:0], len(points))
+		for part := range slices.Chunk(points, dimmedTogether) {
+			first := len(m.Points)
+			m.Points = keepReturns(m.Points, part)
+			s.receiver.dim(now, m.Points[first:])
 		}
+		returns = len(m.Points)
 	}
 	s.codes.number(m.Points)
 	s.reportEmpty(at, returns)

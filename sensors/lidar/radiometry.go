@@ -22,7 +22,7 @@ type Radiometry struct {
 	FalseAlarmRate *float64 `attribute:"false_alarm_rate" default:"0.0001" max:"0.5" usual:"0 0.01" doc:"share of shots without an echo that give a point of noise, at any range"`
 	RangeNoise     *float64 `attribute:"range_noise" unit:"m" default:"0.09" max:"10" usual:"0 1" doc:"range noise k: the deviation is k / sqrt(2 SNR), and never below noise_stddev. 0.09 is LISA's"`
 	OverlapStart   float64  `attribute:"overlap_start" unit:"m" max:"100" usual:"0 5" doc:"R1, up to which the receiver sees nothing of the beam"`
-	OverlapEnd     float64  `attribute:"overlap_end" unit:"m" max:"100" usual:"0 5" doc:"R2, from which it sees the whole beam. Between both the signal rises linearly"`
+	OverlapEnd     float64  `attribute:"overlap_end" unit:"m" max:"100" usual:"0 5" doc:"R2, from which it sees the whole beam. Between both the signal rises linearly. Fog and drops have 2 and 6 m if it isn't set"`
 	Materials      string   `attribute:"materials" path:"true" doc:"YAML file of the reflectances of semantic classes and of materials, over the defaults of docs/materials.md"`
 }
 
@@ -97,14 +97,23 @@ func (r *radiometry) threshold() float64 {
 	return math.Sqrt2 * math.Erfinv(1-2*share/max(r.maxM/(binM*r.pulseWidth), 1))
 }
 
+// levels are the signal-to-noise ratios of the threshold and of 10 % at R10, and the strength of the latter.
+func (r *radiometry) levels() (threshold, atR10, weakest float64) {
+	threshold = r.threshold()
+	atR10 = threshold + nineOfTen
+	if r.Detection == "sharp" {
+		threshold = atR10
+	}
+	return threshold, atR10, 0.1 * math.Exp(-2*clearAir*r.R10) / (r.R10 * r.R10)
+}
+
 // put writes the words of the uniform block behind the light's. first is the texel of the classes.
 func (r *radiometry) put(dst []byte, first uint32, noise float64) {
-	threshold, alarms := r.threshold(), *r.FalseAlarmRate
-	atR10 := threshold + nineOfTen
+	threshold, atR10, weakest := r.levels()
+	alarms := *r.FalseAlarmRate
 	if r.Detection == "sharp" {
-		threshold, alarms = atR10, -1
+		alarms = -1
 	}
-	weakest := 0.1 * math.Exp(-2*clearAir*r.R10) / (r.R10 * r.R10)
 	slope := 1e9
 	if r.OverlapEnd > r.OverlapStart {
 		slope = 1 / (r.OverlapEnd - r.OverlapStart)
@@ -128,7 +137,7 @@ func (r *radiometry) put(dst []byte, first uint32, noise float64) {
 	}
 }
 
-// texels is how many rows of the table say what surfaces return.
+// texels is how many rows of the table say what surfaces return. The places of the weather follow them.
 func (r *radiometry) texels(s *scene.Scene) int {
 	if len(r.surfaces.Materials) == 0 {
 		return shaders.Classes

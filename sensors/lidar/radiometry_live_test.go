@@ -302,16 +302,13 @@ func TestRadiometryConforms(t *testing.T) {
 	for name := range changed {
 		delete(others, name)
 	}
-	const dry = "range_corrected doesn't feel the weather yet"
 	beams := map[string]any{
 		"beam_divergence_vertical": 5, "beam_definition": "1/e2", "beam_rays": 7, "beam_pattern": "full", "returns": "dual", "merge_distance": 30,
 	}
 	for name := range beams {
 		others[name] = "refused without beam_divergence"
 	}
-	suite := sensortest.Suite{
-		Options: o, Changed: changed, Unchanging: others, Unfelt: map[string]string{"visibility": dry, "rain": dry, "snow": dry},
-	}
+	suite := sensortest.Suite{Options: o, Changed: changed, Unchanging: others}
 	sensortest.Run(t, lidar.RayCastDefinition, suite)
 	suite.Options.Attributes = maps.Clone(o.Attributes)
 	suite.Options.Attributes["beam_divergence"], suite.Changed = 50, beams

@@ -72,11 +72,12 @@ func (o *Intensities) receiver(uniform bool, given *sensors.Settings, light *rad
 }
 
 // settingsBytes is the size of the uniform block Settings of lidar_scan.comp, echoesBytes that of
-// lidar_echoes.comp: settings, radiometry and beam.
+// lidar_echoes.comp: settings, radiometry, beam and weather.
 const (
 	settingsBytes   = 64
 	radiometryBytes = 48
-	echoesBytes     = settingsBytes + radiometryBytes + 32
+	beamBytes       = 32
+	echoesBytes     = settingsBytes + radiometryBytes + beamBytes + mistBytes
 )
 
 // keptShare returns the slope and the base of the share of returns that are kept at some
@@ -105,14 +106,14 @@ func (r *receiver) beam() *beam {
 	return r.radiometry.beam
 }
 
-// put writes the words of the uniform block that say how light is received.
-func (r *receiver) put(dst []byte, seed uint64) {
+// put writes the words of the uniform block that say how light is received. The attenuation is that of all air.
+func (r *receiver) put(dst []byte, seed uint64, attenuation float64) {
 	if r.seed != 0 {
 		seed = r.seed
 	}
 	words := [12]uint32{uint32(seed), uint32(seed >> 32)}
 	slope, base, limit := r.keptShare()
-	for i, v := range [...]float64{r.attenuation, r.noise, r.unfired, limit, slope, base} {
+	for i, v := range [...]float64{attenuation, r.noise, r.unfired, limit, slope, base} {
 		words[4+i] = math.Float32bits(float32(v))
 	}
 	for i, w := range words {

@@ -35,6 +35,7 @@ type scanner struct {
 
 	listed bool       // the table has the device, or the firings of window, in listedAir; the GL thread's
 	window scanWindow // the GL thread's
+	mist   *mist      // of the latest scan, for a receiver with a threshold; the GL thread's
 	// listedAir is nothing for a receiver with a threshold. The GL thread's.
 	listedAir air
 	warned    *time.Time // of an empty scan; Process's, also after another scanner took over
@@ -93,7 +94,7 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	if light == nil {
 		return
 	}
-	shader.SceneRows = func(env *sensors.Env) int { return light.texels(env.Geometry.Scene) }
+	shader.SceneRows = func(env *sensors.Env) int { return light.texels(env.Geometry.Scene) + mistPlaces }
 	b := light.beam
 	if b == nil {
 		return
@@ -129,7 +130,7 @@ func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []b
 	for i, w := range shape {
 		binary.LittleEndian.PutUint32(settings[4*i:], w)
 	}
-	s.receiver.put(settings[16:], env.Seed)
+	s.receiver.put(settings[16:], env.Seed, s.receiver.attenuation)
 	now := s.airAt(env, at)
 	if s.listed && s.listedAir == now {
 		return false
@@ -149,7 +150,7 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 	for i, w := range [4]uint32{uint32(t.scan), 0, uint32(at.Seq)} {
 		binary.LittleEndian.PutUint32(settings[4*i:], w)
 	}
-	s.receiver.put(settings[16:], env.Seed)
+	attenuation := s.receiver.attenuation
 	light, b := s.receiver.radiometry, s.receiver.beam()
 	firings := shaders.FiringTexels * t.scan
 	subRays, classes := firings, firings // the first rows of these
@@ -159,8 +160,16 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 		b.put(settings[settingsBytes+radiometryBytes:], subRays)
 	}
 	if light != nil {
+		places := classes + light.texels(env.Geometry.Scene)
 		light.put(settings[settingsBytes:], uint32(classes), s.receiver.noise)
+		if s.mist == nil || s.mist.state != env.Weather(at.Due) {
+			s.mist, changed = light.mist(s.receiver.attenuation, env.Weather(at.Due)), true
+			s.mist.list(table[16*places:])
+		}
+		s.mist.put(settings[settingsBytes+radiometryBytes+beamBytes:], places)
+		attenuation = s.mist.lens.extinction
 	}
+	s.receiver.put(settings[16:], env.Seed, attenuation)
 	to := int64(at.Due)
 	from := max(to-at.PeriodNs, 0)
 	window := scanWindow{from % t.periodNs, to - from}
@@ -169,7 +178,7 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 		now = s.airAt(env, at)
 	}
 	if s.listed && s.listedAir == now && (t.still || s.window == window) {
-		return false
+		return changed
 	}
 	if light != nil && !s.listed {
 		light.list(table[16*classes:], env.Geometry.Scene)

@@ -8,10 +8,19 @@ import (
 	"github.com/raybridge/raybridge/weather"
 )
 
-// thinned is how lidars feel the weather.
-var thinned = sensors.Felt{Visibility: extinct, Rain: extinct, Snow: extinct}
+// thinned is how lidars feel the weather, and received how one does that may have a threshold.
+var (
+	thinned  = sensors.Felt{Visibility: extinct, Rain: extinct, Snow: extinct}
+	received = sensors.Felt{
+		Visibility: extinct + threshold + "fog's echoes", Rain: extinct + threshold + "drops' echoes", Snow: extinct + threshold + "flakes' echoes, snow on the ground",
+		Wetness: "with `range_corrected` less from wet ground",
+	}
+)
 
-const extinct = "shorter range, weaker returns"
+const (
+	extinct   = "shorter range, weaker returns"
+	threshold = "; with `range_corrected` also "
+)
 
 // air is what the weather does to a lidar that has no threshold. A return at R stays where exp(-2 extinction R) (range / R)² is 1
 // or more, so that the ranges of the table are shorter. The zero value stands for clear air.
@@ -24,6 +33,19 @@ func (s *scanner) airAt(env *sensors.Env, at sensors.Tick) air {
 
 // reach is up to which range a firing sees that sees up to dry without weather, metres.
 func (a air) reach(dry float64) float64 { return weather.Reach(dry, a.extinction, 2) }
+
+// dimmedTogether is how many points are dimmed at a time, while they are in the caches.
+const dimmedTogether = 1024
+
+// dim takes from points what the weather takes from their light on its way there and back.
+func (r *receiver) dim(a air, points []sample.Point) {
+	if a.extinction == 0 || r.scale != surface && r.scale != carla {
+		return
+	}
+	for i := range points {
+		points[i].Intensity = r.dimmed(a, &points[i])
+	}
+}
 
 // dimmed returns the intensity of a point: without what the weather takes from the light on its way there and back, where the
 // scale has the light.

@@ -30,10 +30,15 @@ const uint RETURN_FIRST = 4u;
 const uint RETURN_ONLY = 8u;
 const uint RETURN_SECOND = 16u;
 
-// MOST is how many surfaces the sub-rays of a beam meet at most.
-const int MOST = 37 * (PASSES + 1);
+// MOST is how many surfaces the sub-rays of a beam meet at most, and the weather's echoes besides.
+const int MOST = 37 * (PASSES + 1) + 9;
 
-// Part is the light that a sub-ray brings back from a surface.
+// ofSlot marks a part of the weather by its slot, in place of a cosine, which is above SOLID. slotOf is what it was.
+const float SOLID = -0.5;
+float ofSlot(uint slot) { return -1.0 - float(slot); }
+uint slotOf(float cosine) { return uint(-1.0 - min(cosine, -1.0)); }
+
+// Part is the light that a sub-ray brings back from a surface, or from the weather.
 struct Part {
     float range, energy;
     uint what;
@@ -120,14 +125,17 @@ Chosen choose(Firing f) {
     float s = 0.0, moment = 0.0;
     Part most = Part(0.0, 0.0, 0u, 0.0);
     uint echo = 0u;
+    bool solid = false;
     for (int i = 0; i < partCount; i++) {
         Part part = parts[i];
+        solid = solid || part.cosine > SOLID;
         s += part.energy;
         moment += part.energy * part.range;
         if (part.energy > most.energy) most = part;
         bool ends = i + 1 == partCount || parts[i + 1].range - part.range > merging.x;
         for (; ends; ends = false) {
-            Echo e = received(f, echo, true, s, moment / s);
+            Echo e = received(f, solid ? echo : MIST_ECHO + slotOf(most.cosine), true, s, moment / s, !solid && slotOf(most.cosine) != FOG_SLOT);
+            if (most.cosine < SOLID) most.cosine = 0.0;
             for (bool seen = e.seen; seen; seen = false) {
                 Seen here = Seen(1u, s, e.range, e.intensity, most.what, most.cosine);
                 if (s > c.strongest.s) {
@@ -147,7 +155,8 @@ Chosen choose(Firing f) {
             s = 0.0;
             moment = 0.0;
             most = Part(0.0, 0.0, 0u, 0.0);
-            echo++;
+            echo += solid ? 1u : 0u;
+            solid = false;
         }
     }
     return c;
@@ -204,13 +213,15 @@ void main() {
     float cosine = min(-dot(normal, ray.direction), 1.0);
     uint what = label(hit.triangle, hit.mover);
     int all = int(beam.x), next = all;
+    lookThrough(f, found ? center.point.w : BEYOND);
+    for (int k = 0; k < veilCount; k++) add(Part(veil[k].range, veil[k].s, 0u, ofSlot(veil[k].slot)));
     bool wide = firedRange(f) > 0.0 && (beam.z != 0u || (found && passedShare(hit, cosine).y > 0.0));
     bool edge = !wide && center.point.w != NOT_FIRED && besideEdge(i, center, normal, ray.origin);
     next = wide ? 0 : edge ? -RIM : all;
     while (next < all) {
         int count = min((next < 0 ? 0 : all) - next, TOGETHER);
         rays = noRays();
-        Reals left = Reals(1.0 / float(all));
+        Reals left = Reals(veilLeft / float(all));
         for (int k = 0; k < count; k++) setRay(rays, k, rayAt(f, subRay(f, next + k)), 0.0, firedRange(f), secondsOf(f));
         bool more = true;
         for (int pass = 0; more; pass++) {
@@ -245,7 +256,7 @@ void main() {
         if (next == 0 && !wide) next = all;
     }
     bool near = found && center.point.w < f.tmin;
-    float energy = !wide && found && !near ? signalOf(hit, cosine, what) : 0.0;
+    float energy = !wide && found && !near ? veilLeft * signalOf(hit, cosine, what) : 0.0;
     if (energy > 0.0) add(Part(center.point.w, energy, what, cosine));
     centers[i].surface.w = wide ? 2 : edge ? 1 : 0;
     Chosen c = choose(f);
