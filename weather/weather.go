@@ -48,7 +48,7 @@ type Setting struct {
 	Rain       *float64 `yaml:"rain" json:"rain,omitempty" doc:"rain, mm/h" min:"0" max:"300" default:"the preset's"`
 	Snow       *float64 `yaml:"snow" json:"snow,omitempty" doc:"snowfall, mm/h of the water that it melts to" min:"0" max:"20" default:"the preset's"`
 	Wetness    *float64 `yaml:"wetness" json:"wetness,omitempty" doc:"how wet the ground is: 0 is dry, 1 a closed film of water of 1.2 mm" min:"0" max:"1" default:"by the rain: the root of rain / (25 mm/h), 1 at most"`
-	Wind       *Wind    `yaml:"wind" json:"wind,omitempty" doc:"where the air goes to" default:"calm"`
+	Wind       *Wind    `yaml:"wind" json:"wind,omitempty" doc:"where the air goes to, which no sensor feels: a world may read it" default:"calm"`
 	Cloud      *float64 `yaml:"cloud" json:"cloud,omitempty" doc:"share of the sky that clouds hide" min:"0" max:"1" default:"1 with rain or snow, else the preset's"`
 }
 
@@ -100,7 +100,7 @@ func (s *Setting) State() (State, error) {
 	switch {
 	case s.Cloud != nil:
 		state.Cloud = *s.Cloud
-	case state.Rain+state.Snow > 0:
+	case state.RainExtinction()+state.SnowExtinction() > 0:
 		state.Cloud = 1
 	}
 	return state, state.Validate()

@@ -191,9 +191,28 @@ func TestGround(t *testing.T) {
 	assert.InDelta(t, 1, weather.State{Snow: 5}.SnowCover(), 0)
 }
 
-// TestPureAirLimitsNoSight: what no air lets one see limits nothing, and changes nothing.
-func TestPureAirLimitsNoSight(t *testing.T) {
-	assert.Zero(t, weather.State{Visibility: 1e9}.Extinction())
-	assert.Zero(t, weather.State{Visibility: 300e3}.Extinction())
+// TestWhatDoesNotMatterIsNothing: fog, rain and snow that let one see as far as pure air take nothing, cover nothing and bring no
+// clouds, and from there on they do.
+func TestWhatDoesNotMatterIsNothing(t *testing.T) {
+	for _, visibility := range []float64{300e3, 1e9} {
+		assert.Zero(t, weather.State{Visibility: visibility}.Extinction())
+	}
 	assert.Positive(t, weather.State{Visibility: 299e3}.Extinction())
+	for fall := 1e-300; fall < 1; fall *= 1.5 {
+		for _, s := range []weather.State{{Rain: fall}, {Snow: fall}} {
+			took := s.Extinction()
+			if took > 0 {
+				assert.Less(t, s.OpticalRange(), 300e3, "%+v", s)
+			}
+			matters := 0.365e-3*math.Pow(s.Rain, 0.63)+3.04e-3*math.Pow(s.Snow, 0.41) > math.Log(20)/300e3
+			assert.Equal(t, matters, took > 0, "%+v", s)
+			assert.Equal(t, matters, s.RainDrops().Above(0)+s.SnowFlakes().Above(0) > 0, "%+v", s)
+			assert.Equal(t, matters && s.Snow > 0, s.SnowCover() > 0, "%+v", s)
+			set, err := (&weather.Setting{Rain: &s.Rain, Snow: &s.Snow}).State()
+			require.NoError(t, err)
+			assert.Equal(t, matters, set.Cloud > 0, "%+v", s)
+		}
+	}
+	assert.Zero(t, weather.State{}.RainDrops())
+	assert.Zero(t, weather.State{}.SnowFlakes())
 }

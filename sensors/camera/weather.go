@@ -12,7 +12,7 @@ import (
 
 // shown is how pictures of light show the weather.
 var shown = sensors.Felt{
-	Visibility: faded, Rain: faded, Snow: faded + ", white ground", Wetness: "darker ground that mirrors the sky", Cloud: "dimmer and whiter light",
+	Visibility: faded, Rain: faded, Snow: faded + ", white ground", Wetness: "darker ground that mirrors the sky", Cloud: "whiter light without shadows, dimmer in `exposure_mode` manual",
 }
 
 const faded = "distance fades"
@@ -39,10 +39,9 @@ type outdoors struct {
 	left                  float32 // share of the clear light that reaches the ground, which a meter finds
 }
 
-// felt tells whether pictures show a weather: wind alone doesn't.
+// felt tells whether pictures show a weather: they don't show wind, and nothing in the air that takes nothing.
 func felt(w weather.State) bool {
-	w.Wind = weather.Wind{}
-	return w != weather.State{}
+	return w.Extinction() > 0 || w.Wetness > 0 || w.SnowCover() > 0 || w.Cloud > 0
 }
 
 // in returns the light in a weather. GL thread.
@@ -74,10 +73,9 @@ func outdoorsOf(l *scene.Light, height float64, w weather.State) outdoors {
 	o.light.SkyHorizon = l.SkyHorizon.Mul(clear).Add(horizon)
 	o.light.SkyZenith = l.SkyZenith.Mul(clear).Add(zenith)
 
-	below := full.Sub(ofSun(o.light.SunColor)) // what comes from the sky, below the air
-	o.around = greyed(below)
+	o.around = greyed(full.Sub(ofSun(o.light.SunColor))) // by what comes from the sky, below the air
 	if o.depth > 0 {
-		o.air, o.airAbove = o.filled(below)
+		o.air, o.airAbove = o.filled(height)
 	}
 	o.light.Ground = l.Ground.Mul(all)
 	snow := float32(w.SnowCover())
@@ -97,20 +95,21 @@ func overcast(mean mgl32.Vec3) (horizon, zenith mgl32.Vec3) {
 	return mean.Mul(overcastHorizon), mean.Mul((1 - overcastHorizon*horizonShare) / (1 - horizonShare))
 }
 
-// filled returns what endless air shows, such that it and what it leaves of the sky above have a mean radiance together.
-func (o *outdoors) filled(mean mgl32.Vec3) (horizon, zenith mgl32.Vec3) {
+// filled returns what endless air shows: it hands on all that it takes from the sun and from the sky above, so that no light is
+// lost. Both are in proportion to the depth where that is small, and nothing is found as the difference of two lights.
+func (o *outdoors) filled(height float64) (horizon, zenith mgl32.Vec3) {
 	const steps = 64
-	var left, leftHigh, taken, takenHigh float64 // weights of the gradient's ends
+	var low, high float64 // what is taken of a gradient's ends, weighted by the cosine
 	for i := range steps {
 		h := (float64(i) + 0.5) / steps
-		weight, through, rise := 2*h/steps, math.Exp(-o.depth/h), 1-math.Exp2(-4.5*h)
-		left, leftHigh = left+weight*through*(1-rise), leftHigh+weight*through*rise
-		taken, takenHigh = taken+weight*(1-through)*(1-rise), takenHigh+weight*(1-through)*rise
+		weight, rise := -2*h/steps*math.Expm1(-o.depth/h), 1-math.Exp2(-4.5*h)
+		low, high = low+weight*(1-rise), high+weight*rise
 	}
-	above := o.light.SkyHorizon.Mul(float32(left)).Add(o.light.SkyZenith.Mul(float32(leftHigh)))
-	low, high := overcast(mgl32.Vec3{1, 1, 1})
-	own := float32(taken)*low[0] + float32(takenHigh)*high[0]
-	return overcast(mean.Sub(above).Mul(1 / own))
+	sun := -height / math.Pi * math.Expm1(-o.depth/math.Max(height, 1e-6))
+	horizon, zenith = overcast(mgl32.Vec3{1, 1, 1})
+	own := low*float64(horizon[0]) + high*float64(zenith[0]) // of air that shows 1 on average
+	share := func(light mgl32.Vec3, taken float64) mgl32.Vec3 { return light.Mul(float32(taken / own)) }
+	return overcast(share(o.beyond, sun).Add(share(o.light.SkyHorizon, low)).Add(share(o.light.SkyZenith, high)))
 }
 
 // airBlock is the part of camera_shade.comp's uniform block that is of the weather.

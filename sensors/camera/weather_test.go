@@ -76,3 +76,28 @@ func TestCloudsWhitenTheLight(t *testing.T) {
 	assert.InDelta(t, 3./7, float64(o.Light.SkyHorizon[1])/mean[1], 1e-3)
 	assert.Greater(t, o.Light.SkyZenith[1], 2*o.Light.SkyHorizon[1])
 }
+
+// TestThinAirShowsAsMuchLight: what endless air shows hardly depends on how thin it is, down to where it counts as none.
+func TestThinAirShowsAsMuchLight(t *testing.T) {
+	l := camera.Daylight
+	height := float64(l.SunDirection[2])
+	thin := camera.OutdoorsOf(&l, height, weather.State{Visibility: 299e3})
+	assert.Greater(t, thin.Air[1], float32(0.1))
+	found := 0
+	for fall := 1e-300; fall < 0.1; fall *= 3 {
+		for _, w := range []weather.State{{Rain: fall}, {Snow: fall}, {Visibility: 1 / fall}} {
+			o := camera.OutdoorsOf(&l, height, w)
+			if o.Depth > 0.03 {
+				continue
+			}
+			if o.Depth == 0 {
+				assert.Zero(t, o.Air, "%+v", w)
+				continue
+			}
+			found++
+			assert.InDeltaSlice(t, thin.Air[:], o.Air[:], 0.05, "%+v", w)
+			assert.InDeltaSlice(t, thin.AirAbove[:], o.AirAbove[:], 0.05, "%+v", w)
+		}
+	}
+	assert.Greater(t, found, 5)
+}
