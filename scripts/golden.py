@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""golden.py BINARY FOLDER: runs BINARY and writes into FOLDER what its bridges wrote.
+"""golden.py BINARY OTHER FOLDER: runs BINARY and writes into FOLDER what its bridges wrote.
 
 The demo rig runs for two seconds of simulated time, stepped, with seed 1, on software
-OpenGL. A rig with one sensor of each type runs for 0.4 s. Each runs once for the files:
+OpenGL. A rig with one sensor of each type that OTHER has, too, runs for 0.4 s. Each runs once for the files:
 MCAP in three profiles and the log. Each runs again for the servers stream, carla, foxglove
 and rosbridge, and for the clients cyber and ros2lgsvl. FOLDER then has one file for each
 topic that a peer received. golden.sh compares two such folders.
@@ -255,13 +255,17 @@ def port():
         return free.getsockname()[1]
 
 
-def every_sensor(binary, file):
-    """Writes a configuration with one sensor of each type that BINARY has and that publishes."""
-    listed = subprocess.run([binary, "sensors", "list"], check=True, capture_output=True, text=True).stdout
+def listed(binary):
+    return subprocess.run([binary, "sensors", "list"], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def every_sensor(binary, other, file):
+    """Writes a configuration with one sensor of each type that both programs have and that publishes."""
+    known = {line.split()[0] for line in listed(other)}
     lines = ["scene: {city: true, triangles: 40000}", "sensors:"]
-    for line in listed.splitlines():
+    for line in listed(binary):
         kind = line.split()[0]
-        if kind in SILENT:
+        if kind in SILENT or kind not in known:
             continue
         settings = SETTINGS.get(kind, "image_size_x: 64, image_size_y: 48" if kind.startswith("sensor.camera.") else "")
         fields = [f"id: {kind}", f"name: my_{kind.rsplit('.', 1)[1]}", "pose: {x: 1, z: 1.7}"]
@@ -326,10 +330,10 @@ async def servers(binary, folder, rig):
 
 
 def main():
-    binary, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    binary, other, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     folder.mkdir(parents=True)
     config = folder / "every.yaml"
-    every_sensor(binary, config)
+    every_sensor(binary, other, config)
     rigs = {"demo": ["--duration", "2s"], "every": ["--duration", "400ms", "--config", str(config)]}
     for name, rig in rigs.items():
         files(binary, folder / name, rig)
