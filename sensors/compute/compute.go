@@ -77,6 +77,17 @@ type Shader[E any] struct {
 	// Publish publishes what one capture has computed. It is called on the goroutine
 	// that calls Process; results are valid until it returns.
 	Publish func(at sensors.Tick, header sample.Header, results []E)
+	// Publisher returns what publishes the capture that was prepared last, in place of Publish: it keeps with a capture what
+	// Prepare found for it. It is called on the GL thread, after Prepare, and must not wait. (optional)
+	Publisher func() func(at sensors.Tick, header sample.Header, results []E)
+}
+
+// publisher returns what publishes the capture that was prepared last.
+func (s *Shader[E]) publisher() publish[E] {
+	if s.Publisher != nil {
+		return s.Publisher()
+	}
+	return s.Publish
 }
 
 // Step is a dispatch of a shader that has several: with constants besides the shader's.
@@ -114,7 +125,7 @@ type Sensor[E any] struct {
 	bind     []gpu.Binding
 }
 
-// publish is Shader.Publish. It travels with each capture, for TakeOver may replace it.
+// publish is Shader.Publish, or one of Shader.Publisher. It travels with each capture, for TakeOver may replace it.
 type publish[E any] func(at sensors.Tick, header sample.Header, results []E)
 
 // New returns a sensor that isn't begun yet.
@@ -351,7 +362,7 @@ func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error
 	}
 	header := at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, from))
 	header.Stamp = from
-	return s.Start(c, sensors.Capture[publish[E]]{At: at, Header: header, Data: s.shader.Publish})
+	return s.Start(c, sensors.Capture[publish[E]]{At: at, Header: header, Data: s.shader.publisher()})
 }
 
 // write brings the inputs of a capture to the GPU.

@@ -99,3 +99,6 @@ func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32) {
 	}
 	return rows
 }
+
+// Halved is 2^-x, as lidars in a weather have it.
+func Halved(x float32) float32 { return halved(x) }

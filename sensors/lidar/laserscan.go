@@ -116,7 +116,7 @@ func (s *planarLidar) Tune(fresh sensors.Sensor) error {
 }
 
 // publish hands on the ranges of a scan.
-func (s *planarLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point) {
+func (s *planarLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point, in air) {
 	m := &s.scan
 	m.Header = header
 	m.RangeMin, m.RangeMax = float32(s.device.MinM), float32(s.device.MaxM)
@@ -125,11 +125,11 @@ func (s *planarLidar) publish(at sensors.Tick, header sample.Header, points []sa
 		m.TimeIncrement = float32(float64(s.periodNs) / 1e9 / float64(len(points)))
 	}
 	m.Ranges, m.Intensities = m.Ranges[:0], m.Intensities[:0]
-	now, returns := s.airAt(s.Env(), at), 0
+	dimmer, returns := s.receiver.dimmer(in), 0
 	for i := range points {
 		p := &points[i]
 		m.Ranges = append(m.Ranges, p.Distance)
-		m.Intensities = append(m.Intensities, s.toBytes*s.receiver.dimmed(now, p))
+		m.Intensities = append(m.Intensities, s.toBytes*dimmer.intensity(p))
 		if p.Return != sample.ReturnUnknown {
 			returns++
 		}

@@ -360,20 +360,19 @@ func (s *cloudLidar) Tune(fresh sensors.Sensor) error {
 }
 
 // publish hands on the cloud of a scan.
-func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point) {
+func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point, in air) {
 	m := &s.cloud
 	m.Header = header
-	var returns int
-	now := s.airAt(s.Env(), at)
+	dimmer, returns := s.receiver.dimmer(in), 0
 	if m.Organized {
 		m.Points, returns = markMisses(m.Points[:0], points)
-		s.receiver.dim(now, m.Points)
+		dimmer.dim(m.Points)
 	} else {
 		m.Points = slices.Grow(m.Points[:0], len(points))
 		for part := range slices.Chunk(points, dimmedTogether) {
 			first := len(m.Points)
 			m.Points = keepReturns(m.Points, part)
-			s.receiver.dim(now, m.Points[first:])
+			dimmer.dim(m.Points[first:])
 		}
 		returns = len(m.Points)
 	}

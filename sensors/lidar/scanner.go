@@ -41,9 +41,9 @@ type scanner struct {
 	warned    *time.Time // of an empty scan; Process's, also after another scanner took over
 }
 
-// build makes the sensor. publish gets each scan's points in ray order. It fails for a rolling
+// build makes the sensor. publish gets each scan's points in ray order, with the air that the scan was in. It fails for a rolling
 // scan that lasts longer than the times of points reach, which are nanoseconds in 32 bits.
-func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header sample.Header, points []sample.Point)) error {
+func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header sample.Header, points []sample.Point, in air)) error {
 	s.periodNs, s.warned = spec.Rate.Period().Nanoseconds(), new(time.Time)
 	shader := compute.Shader[sample.Point]{
 		Entry: &shaders.Lidar,
@@ -57,7 +57,7 @@ func (s *scanner) build(spec sensors.Spec, publish func(at sensors.Tick, header 
 		TableRows:    s.device.texels(),
 		From:         s.from,
 		Prepare:      s.prepare,
-		Publish:      publish,
+		Publisher:    s.publishIn(publish),
 	}
 	light := s.receiver.radiometry
 	if light != nil {
@@ -116,6 +116,19 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	}
 }
 
+// publishIn returns a compute.Shader's Publisher that hands on a scan's air. What publishes is made anew in another air only.
+func (s *scanner) publishIn(publish func(sensors.Tick, sample.Header, []sample.Point, air)) func() func(sensors.Tick, sample.Header, []sample.Point) {
+	var in air
+	var now func(sensors.Tick, sample.Header, []sample.Point)
+	return func() func(sensors.Tick, sample.Header, []sample.Point) {
+		if now == nil || in != s.listedAir {
+			kept := s.listedAir
+			in, now = kept, func(at sensors.Tick, header sample.Header, points []sample.Point) { publish(at, header, points, kept) }
+		}
+		return now
+	}
+}
+
 // from returns when a scan begins: a period before it is due where it rolls.
 func (s *scanner) from(at sensors.Tick) simtime.Stamp {
 	if !s.rolling {
@@ -131,7 +144,7 @@ func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []b
 		binary.LittleEndian.PutUint32(settings[4*i:], w)
 	}
 	s.receiver.put(settings[16:], env.Seed, s.receiver.attenuation)
-	now := s.airAt(env, at)
+	now := airAt(env, at)
 	if s.listed && s.listedAir == now {
 		return false
 	}
@@ -175,7 +188,7 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 	window := scanWindow{from % t.periodNs, to - from}
 	var now air
 	if light == nil {
-		now = s.airAt(env, at)
+		now = airAt(env, at)
 	}
 	if s.listed && s.listedAir == now && (t.still || s.window == window) {
 		return changed

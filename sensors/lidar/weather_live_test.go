@@ -3,6 +3,7 @@
 package lidar_test
 
 import (
+	"errors"
 	"maps"
 	"math"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -152,6 +154,51 @@ func TestLidarsFeelAWeatherThatChanges(t *testing.T) {
 			assert.Equal(t, returns[0], returns[3])
 			assert.Less(t, returns[2], returns[0])
 			assert.Less(t, returns[1], returns[2])
+		})
+	}
+}
+
+// TestAScanKeepsItsWeather has it change, and the clock jump, between a scan's capture and its publication.
+func TestAScanKeepsItsWeather(t *testing.T) {
+	for d, more := range map[*sensors.Definition]map[string]any{
+		lidar.RayCastDefinition:   {"organized": nil},
+		lidar.LaserScanDefinition: {"channels": nil, "columns": nil, "organized": nil, "horizontal_fov": 120.0, "intensity": "surface"},
+	} {
+		t.Run(d.ID, func(t *testing.T) {
+			o := along(t, weather.State{Visibility: 100}, nil)
+			for name, value := range more {
+				if o.Attributes[name] = value; value == nil {
+					delete(o.Attributes, name)
+				}
+			}
+			var scans []any
+			for _, jumps := range []bool{false, true} {
+				h := sensortest.New(t, d, o)
+				h.Env.History.Record(0)
+				h.Env.History.Record(scanPeriod)
+				at := sensors.Tick{Due: scanPeriod, PeriodNs: int64(scanPeriod)}
+				scanner := h.Sensor.(sensors.Capturer)
+				gputest.Do(t, o.GL, func(c *gpu.Ctx) error {
+					_, err := scanner.Capture(c, at)
+					return errors.Join(err, c.Finish())
+				})
+				if jumps {
+					require.NoError(t, h.Env.History.Weather().Set(weather.State{}))
+					h.Env.History.Weather().Record(2*scanPeriod, 2*scanPeriod)
+				}
+				for scanner.Pending() > 0 {
+					gputest.Do(t, o.GL, func(c *gpu.Ctx) error {
+						scanner.Poll(c)
+						return nil
+					})
+					scanner.Process(at.Due)
+				}
+				for _, list := range h.Messages {
+					scans = append(scans, list...)
+				}
+			}
+			require.Len(t, scans, 2)
+			assert.Equal(t, scans[0], scans[1])
 		})
 	}
 }

@@ -94,9 +94,12 @@ var parts = []part{
 		{{"data set", "dataset.wall_s", ""}, {"recording", "dataset.mcap_wall_s", ""}, {"speed, run by run", "dataset.speed", ""}},
 		{{"resident memory, 60 s", "dataset.rss_bytes", ""}, {"more at 600 s", "dataset.growth_bytes", ""}},
 	}, ""},
-	{"receivers", []command{goBench("./gpu/hostdev", "^BenchmarkReceivers$", "-benchtime", "30x")}, [][]column{{
+	{"receivers", []command{
+		goBench("./gpu/hostdev", "^BenchmarkReceivers$", "-benchtime", "30x"),
+		{goPackage: "./gpu/hostdev", args: []string{"-bench", "^BenchmarkReceiversInWeather$", "-benchtime", "30x"}, label: "_weather"},
+	}, [][]column{{
 		{"a firing, CPU time", "Receivers.cpu-ns/ray", ""}, {"with rays at the rim", "Receivers.rim-share", ""}, {"with all sub-rays", "Receivers.all-share", ""},
-	}}, ""},
+	}, {{"more in weather, CPU time", "ReceiversInWeather.cpu-ns/ray-more", ""}}}, ""},
 	{"lenses", []command{
 		goBench("./sensors/camera", "^BenchmarkLens640x480$", "-benchtime", "30x"),
 		{goPackage: "./sensors/camera", args: []string{"-bench", "^BenchmarkShutter640x480$", "-benchtime", "12x"}, label: "_shutter"},
