@@ -101,10 +101,10 @@ demo: build ## record ten seconds of the city; writes out/demo
 pictures: build setup-browser ## make the pictures of docs/images again
 	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
 	$(GO) run ./internal/gen montage out/pictures/report.html docs/images/demo.jpg
-	for weather in rain fog; do \
-		$(BIN)/raybridge run --scene city --weather $$weather --duration 100ms --out out/$$weather --report --quiet || exit 1; \
+	for weather in clear rain fog; do \
+		$(BIN)/raybridge run --scene city --weather $$weather --set sensors.lidar.preset=OusterOS1_64_real --duration 100ms --out out/$$weather --report --quiet || exit 1; \
 	done
-	$(GO) run ./internal/gen weather out/pictures/report.html out/rain/report.html out/fog/report.html docs/images/weather.jpg
+	$(GO) run ./internal/gen weather out/clear/report.html out/rain/report.html out/fog/report.html docs/images/weather.jpg
 	$(BIN)/raybridge run --scene city --rig docs/examples/real-lidar.yaml --duration 100ms --out out/real-lidar --report --quiet
 	$(GO) run ./internal/gen clouds out/real-lidar/report.html docs/images/real-lidar.jpg
 	mkdir -p out/lenses

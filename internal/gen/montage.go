@@ -64,7 +64,7 @@ func named(across int, size image.Point, cameras ...string) (list []cell) {
 	return list
 }
 
-// weatherCells are three runs of the demo, in columns: what the front camera sees, and the lidar as seen from above.
+// weatherCells are three runs of the city, in columns: what the front camera sees, and the lidar as seen from above.
 var weatherCells = func() (list []cell) {
 	size := image.Pt(424, 318)
 	for i, label := range []string{"clear", "rain, 5 mm/h", "fog, 100 m"} {
@@ -90,7 +90,7 @@ func clouds(args []string) error { return assemble("clouds", cloudCells, args) }
 func lenses(args []string) error  { return assemble("lenses", lensCells, args) }
 func shutter(args []string) error { return assemble("shutter", shutterCells, args) }
 
-// weathers makes the picture of docs/weather.md out of the reports of three runs of the demo, in clear weather, rain and fog.
+// weathers makes the picture of docs/weather.md out of the reports of three runs of the city, in clear weather, rain and fog.
 func weathers(args []string) error { return assemble("weather", weatherCells, args) }
 
 // assemble is a generator that puts the figures of reports into cells.
