@@ -71,7 +71,7 @@ func (p *Pipeline) Summary() Summary {
 		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Class: info.Class(), Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
-		Sensors: []carry.SensorSummary{}, Metrics: map[string]float64{}, Bridges: p.bridges.Rows(), World: p.stepper.summary(), Weather: p.scenery.summary(p.config.Weather), WaitingFor: p.waiting.text(),
+		Sensors: []carry.SensorSummary{}, Metrics: map[string]float64{}, Bridges: p.bridges.Rows(), World: p.stepper.summary(), Weather: p.scenery.summary(), WaitingFor: p.waiting.text(),
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS
@@ -212,17 +212,17 @@ func appendLatency(list []PartLatency, part PartLatency, took *flow.Latency) []P
 
 // WeatherSummary is the weather of a run.
 type WeatherSummary struct {
-	// Begin is that of the beginning, End the latest.
+	// Begin is that of the first tick, End that of the latest.
 	Begin weather.State `json:"begin"`
 	End   weather.State `json:"end"`
-	// Changes counts how often it changed in between, since the last Reset.
+	// Changes counts how often it was changed in between. That a Reset restores it doesn't count.
 	Changes int64 `json:"changes"`
 }
 
-// summary returns the weather of a run that began with one, nil if that was clear and stayed so. Any goroutine.
-func (x *scenery) summary(begin weather.State) *WeatherSummary {
-	sum := WeatherSummary{Begin: begin}
-	if sum.End, sum.Changes = x.history.Weather().Newest(); sum == (WeatherSummary{}) {
+// summary returns the weather of a run, nil if it was clear from the first tick on. Any goroutine.
+func (x *scenery) summary() *WeatherSummary {
+	var sum WeatherSummary
+	if sum.Begin, sum.End, sum.Changes = x.history.Weather().Course(); sum == (WeatherSummary{}) {
 		return nil
 	}
 	return &sum

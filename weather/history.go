@@ -10,11 +10,12 @@ import (
 // lies between two weathers. One goroutine, the frame loop, records; any goroutine may set and ask.
 type History struct {
 	mu      sync.RWMutex
-	first   State    // of the beginning
+	first   State    // from which it begins, and begins again
+	begin   *State   // guarded by mu: of the first tick, nil before it
 	base    State    // guarded by mu: before changes
 	changes []change // guarded by mu: oldest first
 	coming  *State   // guarded by mu: from the next tick on
-	count   int64    // guarded by mu: of changes since the beginning
+	count   int64    // guarded by mu: of changes since the first tick
 }
 
 // change is a weather from a tick on.
@@ -48,9 +49,15 @@ func (h *History) Record(stamp, oldest simtime.Stamp) {
 	if h.coming != nil && *h.coming != newest {
 		newest = *h.coming
 		h.changes = append(h.changes, change{stamp, newest})
-		h.count++
+		if h.begin != nil {
+			h.count++
+		}
 	}
 	h.coming = nil
+	if h.begin == nil {
+		first := newest
+		h.begin = &first
+	}
 	if oldest == stamp {
 		h.base, h.changes = newest, h.changes[:0]
 	}
@@ -71,11 +78,16 @@ func (h *History) At(stamp simtime.Stamp) State {
 	return h.base
 }
 
-// Newest returns the weather of the latest tick, and how often it has changed since the beginning.
-func (h *History) Newest() (now State, changes int64) {
+// Course returns the weather of the first tick and of the latest, and how often it changed in between. A Restart ends neither
+// the course nor counts by itself. Before the first tick both are that which the history begins from.
+func (h *History) Course() (begin, end State, changes int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return h.newestLocked(), h.count
+	begin = h.first
+	if h.begin != nil {
+		begin = *h.begin
+	}
+	return begin, h.newestLocked(), h.count
 }
 
 // Coming returns the weather of the next tick.
@@ -95,9 +107,9 @@ func (h *History) newestLocked() State {
 	return h.base
 }
 
-// Restart takes the weather back to the beginning. Frame loop only.
+// Restart takes the weather back to that which the history began from. Frame loop only.
 func (h *History) Restart() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.base, h.changes, h.coming, h.count = h.first, nil, nil, 0
+	h.base, h.changes, h.coming = h.first, nil, nil
 }

@@ -35,7 +35,7 @@ func TestHistoryHoldsFromTickToTick(t *testing.T) {
 	for at, state := range want {
 		assert.Equal(t, state, h.At(at), "at %d", at)
 	}
-	now, changes := h.Newest()
+	_, now, changes := h.Course()
 	assert.Equal(t, wet, now)
 	assert.EqualValues(t, 2, changes)
 	h.Record(40, 10) // the tick of 0 is gone
@@ -47,9 +47,10 @@ func TestHistoryHoldsFromTickToTick(t *testing.T) {
 // TestHistoryOfEqualWeathers: the same weather again doesn't count as a change.
 func TestHistoryOfEqualWeathers(t *testing.T) {
 	h := weather.NewHistory(fog)
-	require.NoError(t, h.Set(fog))
 	h.Record(0, 0)
-	_, changes := h.Newest()
+	require.NoError(t, h.Set(fog))
+	h.Record(10, 0)
+	_, _, changes := h.Course()
 	assert.Zero(t, changes)
 }
 
@@ -88,6 +89,27 @@ func TestHistoryRestarts(t *testing.T) {
 	h.Record(0, 0)
 	assert.Equal(t, fog, h.At(0))
 	assert.Equal(t, fog, h.At(10))
-	_, changes := h.Newest()
-	assert.Zero(t, changes)
+}
+
+// TestCourse begins with the weather of the first tick, whatever was to be before it, and goes on over restarts.
+func TestCourse(t *testing.T) {
+	type course struct {
+		begin, end weather.State
+		changes    int64
+	}
+	h := weather.NewHistory(fog)
+	told := func() (c course) {
+		c.begin, c.end, c.changes = h.Course()
+		return c
+	}
+	require.NoError(t, h.Set(dry))
+	assert.Equal(t, course{fog, fog, 0}, told())
+	h.Record(0, 0)
+	assert.Equal(t, course{dry, dry, 0}, told(), "no instant had fog")
+	require.NoError(t, h.Set(wet))
+	h.Record(10, 0)
+	assert.Equal(t, course{dry, wet, 1}, told())
+	h.Restart()
+	h.Record(0, 0)
+	assert.Equal(t, course{dry, fog, 1}, told())
 }

@@ -6,11 +6,13 @@
 package weather
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -37,16 +39,16 @@ type State struct {
 
 // Wind is where the air goes to, and how fast, m/s in the map frame.
 type Wind struct {
-	X float64 `yaml:"x" json:"x" doc:"towards the east, m/s" min:"-100" max:"100" default:"0"`
-	Y float64 `yaml:"y" json:"y" doc:"towards the north, m/s" min:"-100" max:"100" default:"0"`
+	X float64 `yaml:"x" json:"x" doc:"towards the east, m/s" unit:"m/s" min:"-100" max:"100" default:"0"`
+	Y float64 `yaml:"y" json:"y" doc:"towards the north, m/s" unit:"m/s" min:"-100" max:"100" default:"0"`
 }
 
 // Setting is a weather as users give it: a preset, and what differs from it. What is left out is nil.
 type Setting struct {
 	Preset     string   `yaml:"preset" json:"preset,omitempty" doc:"what the other keys count over" enum:"clear,haze,fog,drizzle,rain,heavy_rain,snow" default:"clear"`
-	Visibility *float64 `yaml:"visibility" json:"visibility,omitempty" doc:"meteorological optical range, metres: 5 % of the light are left after that way. Rain and snow that take more by themselves win" min:"1" max:"1e9" default:"the preset's"`
-	Rain       *float64 `yaml:"rain" json:"rain,omitempty" doc:"rain, mm/h" min:"0" max:"300" default:"the preset's"`
-	Snow       *float64 `yaml:"snow" json:"snow,omitempty" doc:"snowfall, mm/h of the water that it melts to" min:"0" max:"20" default:"the preset's"`
+	Visibility *float64 `yaml:"visibility" json:"visibility,omitempty" doc:"meteorological optical range, metres: 5 % of the light are left after that way. Rain and snow that take more by themselves win" unit:"m" min:"1" max:"1e9" default:"the preset's"`
+	Rain       *float64 `yaml:"rain" json:"rain,omitempty" doc:"rain, mm/h" unit:"mm/h" min:"0" max:"300" default:"the preset's"`
+	Snow       *float64 `yaml:"snow" json:"snow,omitempty" doc:"snowfall, mm/h of the water that it melts to" unit:"mm/h" min:"0" max:"20" default:"the preset's"`
 	Wetness    *float64 `yaml:"wetness" json:"wetness,omitempty" doc:"how wet the ground is: 0 is dry, 1 a closed film of water of 1.2 mm" min:"0" max:"1" default:"by the rain: the root of rain / (25 mm/h), 1 at most"`
 	Wind       *Wind    `yaml:"wind" json:"wind,omitempty" doc:"where the air goes to, which no sensor feels: a world may read it" default:"calm"`
 	Cloud      *float64 `yaml:"cloud" json:"cloud,omitempty" doc:"share of the sky that clouds hide" min:"0" max:"1" default:"1 with rain or snow, else the preset's"`
@@ -62,10 +64,10 @@ var presets = []struct {
 	{"clear", State{}},
 	{"haze", State{Visibility: 2000}},
 	{"fog", State{Visibility: 100, Cloud: 1}},
-	{"drizzle", State{Rain: 0.5}},
-	{"rain", State{Rain: 5}},
-	{"heavy_rain", State{Rain: 25}},
-	{"snow", State{Snow: 1}},
+	{"drizzle", State{Rain: 0.5, Cloud: 1}},
+	{"rain", State{Rain: 5, Cloud: 1}},
+	{"heavy_rain", State{Rain: 25, Cloud: 1}},
+	{"snow", State{Snow: 1, Cloud: 1}},
 }
 
 // Presets returns the names of all presets.
@@ -106,6 +108,17 @@ func (s *Setting) State() (State, error) {
 	return state, state.Validate()
 }
 
+// String returns what isn't as in clear weather, with units: "rain 5 mm/h, wetness 0.447, cloud 1". Clear weather is "clear".
+func (s State) String() string {
+	var parts []string
+	for _, n := range s.numbers() {
+		if n.value != 0 {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %.3g %s", n.name, n.value, limits[n.name].unit)))
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), presets[0].name)
+}
+
 // preset returns the weather of a name; "" is clear.
 func preset(name string) (State, error) {
 	for _, p := range presets {
@@ -125,39 +138,44 @@ func wetBy(rain float64) float64 { return min(1, math.Sqrt(max(rain, 0)/closedFi
 
 // Validate returns an error for the first number that is NaN or out of range. It wraps ErrValue.
 func (s State) Validate() error {
-	for _, v := range []struct {
-		name  string
-		value float64
-	}{
-		{"visibility", s.Visibility},
-		{"rain", s.Rain},
-		{"snow", s.Snow},
-		{"wetness", s.Wetness},
-		{"wind.x", s.Wind.X},
-		{"wind.y", s.Wind.Y},
-		{"cloud", s.Cloud},
-	} {
-		if v.name == "visibility" && v.value == 0 {
+	for _, n := range s.numbers() {
+		if n.name == "visibility" && n.value == 0 {
 			continue
 		}
-		if err := limits[v.name].check(v.name, v.value); err != nil {
+		if err := limits[n.name].check(n.name, n.value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// limit is the range of a number.
-type limit struct{ low, high float64 }
+// number is one of a State's, by its key.
+type number struct {
+	name  string
+	value float64
+}
+
+func (s *State) numbers() [7]number {
+	return [...]number{
+		{"visibility", s.Visibility}, {"rain", s.Rain}, {"snow", s.Snow}, {"wetness", s.Wetness}, {"wind.x", s.Wind.X}, {"wind.y", s.Wind.Y}, {"cloud", s.Cloud},
+	}
+}
+
+// limit is the range of a number, and how users read it, with the unit.
+type limit struct {
+	low, high  float64
+	text, unit string
+}
 
 // limits are those that the tags of a Setting state, by their keys.
 var limits = func() map[string]limit {
 	found := map[string]limit{}
 	add := func(t reflect.Type, before string) {
 		for _, f := range doc.Fields(t) {
-			low, err := strconv.ParseFloat(f.Tag.Get("min"), 64)
-			if high, bad := strconv.ParseFloat(f.Tag.Get("max"), 64); err == nil && bad == nil {
-				found[before+f.Tag.Get("yaml")] = limit{low, high}
+			from, to, unit := f.Tag.Get("min"), f.Tag.Get("max"), f.Tag.Get("unit")
+			low, err := strconv.ParseFloat(from, 64)
+			if high, bad := strconv.ParseFloat(to, 64); err == nil && bad == nil {
+				found[before+f.Tag.Get("yaml")] = limit{low, high, strings.TrimSpace(from + " to " + to + " " + unit), unit}
 			}
 		}
 	}
@@ -174,5 +192,5 @@ func (l limit) check(name string, value float64) error {
 }
 
 func (l limit) fault(name string, value float64) error {
-	return fmt.Errorf("%w: %s is %v, the range is %v to %v", ErrValue, name, value, l.low, l.high)
+	return fmt.Errorf("%w: %s is %v, the range is %s", ErrValue, name, value, l.text)
 }

@@ -27,6 +27,7 @@ func TestSettings(t *testing.T) {
 		"heavy rain":             {weather.Setting{Preset: "heavy_rain"}, weather.State{Rain: 25, Wetness: 1, Cloud: 1}},
 		"snow":                   {weather.Setting{Preset: "snow"}, weather.State{Snow: 1, Cloud: 1}},
 		"more rain":              {weather.Setting{Preset: "rain", Rain: given(100)}, weather.State{Rain: 100, Wetness: 1, Cloud: 1}},
+		"rain that is over":      {weather.Setting{Preset: "rain", Rain: given(0)}, weather.State{Cloud: 1}},
 		"rain that has begun":    {weather.Setting{Preset: "rain", Wetness: given(0)}, weather.State{Rain: 5, Cloud: 1}},
 		"rain with the sun":      {weather.Setting{Rain: given(5), Cloud: given(0.25)}, weather.State{Rain: 5, Wetness: math.Sqrt(0.2), Cloud: 0.25}},
 		"rain that has ended":    {weather.Setting{Wetness: given(0.5)}, weather.State{Wetness: 0.5}},
@@ -46,20 +47,32 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestStateReads as users say it: what is as in clear weather has no word.
+func TestStateReads(t *testing.T) {
+	for want, s := range map[string]weather.State{
+		"clear":                                      {},
+		"visibility 100 m, cloud 1":                  {Visibility: 100, Cloud: 1},
+		"rain 5 mm/h, wetness 0.447, cloud 1":        {Rain: 5, Wetness: math.Sqrt(0.2), Cloud: 1},
+		"snow 0.5 mm/h, wind.x 3 m/s, wind.y -1 m/s": {Snow: 0.5, Wind: weather.Wind{X: 3, Y: -1}},
+	} {
+		assert.Equal(t, want, s.String())
+	}
+}
+
 // TestBadSettings: the error names the key and its range.
 func TestBadSettings(t *testing.T) {
 	for want, setting := range map[string]weather.Setting{
-		"visibility is 0, the range is 1 to 1e+09":   {Visibility: given(0)},
-		"visibility is 0.5, the range is 1 to 1e+09": {Visibility: given(0.5)},
-		"visibility is NaN":                          {Visibility: given(math.NaN())},
-		"visibility is +Inf":                         {Visibility: given(math.Inf(1))},
-		"rain is -1, the range is 0 to 300":          {Rain: given(-1)},
-		"snow is NaN, the range is 0 to 20":          {Snow: given(math.NaN())},
-		"wetness is 2, the range is 0 to 1":          {Wetness: given(2)},
-		"cloud is -0.1, the range is 0 to 1":         {Cloud: given(-0.1)},
-		"wind.x is NaN, the range is -100 to 100":    {Wind: &weather.Wind{X: math.NaN()}},
-		"wind.y is 101, the range is -100 to 100":    {Wind: &weather.Wind{Y: 101}},
-		"heavy_rain or snow; did you mean rain?":     {Preset: "rian"},
+		"visibility is 0, the range is 1 to 1e9 m":    {Visibility: given(0)},
+		"visibility is 0.5, the range is 1 to 1e9 m":  {Visibility: given(0.5)},
+		"visibility is NaN":                           {Visibility: given(math.NaN())},
+		"visibility is +Inf":                          {Visibility: given(math.Inf(1))},
+		"rain is -1, the range is 0 to 300 mm/h":      {Rain: given(-1)},
+		"snow is NaN, the range is 0 to 20 mm/h":      {Snow: given(math.NaN())},
+		"wetness is 2, the range is 0 to 1":           {Wetness: given(2)},
+		"cloud is -0.1, the range is 0 to 1":          {Cloud: given(-0.1)},
+		"wind.x is NaN, the range is -100 to 100 m/s": {Wind: &weather.Wind{X: math.NaN()}},
+		"wind.y is 101, the range is -100 to 100 m/s": {Wind: &weather.Wind{Y: 101}},
+		"heavy_rain or snow; did you mean rain?":      {Preset: "rian"},
 	} {
 		_, err := setting.State()
 		require.ErrorIs(t, err, weather.ErrValue, want)

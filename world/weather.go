@@ -1,13 +1,20 @@
 package world
 
-import "github.com/raybridge/raybridge/weather"
+import (
+	"fmt"
+
+	"github.com/raybridge/raybridge/weather"
+)
 
 // ListWeather is the List of an *ActorError that is about a frame's weather.
 const ListWeather = "weather"
 
-// WeatherOf returns the weather of a setting for a frame. The error is an *ActorError, and wraps ErrValue and
-// weather.ErrValue.
+// WeatherOf returns the weather of a setting that comes during a run. One that says nothing is an error: who sends it
+// may think that it changes nothing. The error is an *ActorError, and wraps ErrValue and weather.ErrValue.
 func WeatherOf(setting *weather.Setting) (*weather.State, error) {
+	if *setting == (weather.Setting{}) {
+		return nil, weatherError(fmt.Errorf("%w: neither preset nor another key is given", weather.ErrValue))
+	}
 	state, err := setting.State()
 	if err != nil {
 		return nil, weatherError(err)

@@ -15,12 +15,19 @@ func readWeather(b []byte) (*weather.State, error) {
 	var wind weather.Wind
 	w := over(b)
 	for w.Next() {
-		switch number := new(float64); w.Field {
+		switch w.Field {
 		case 1:
 			setting.Preset = w.name("")
-		case 2, 3, 4, 5, 6:
-			*number = w.Double()
-			*[...]**float64{&setting.Visibility, &setting.Rain, &setting.Snow, &setting.Wetness, &setting.Cloud}[w.Field-2] = number
+		case 2:
+			setting.Visibility = w.given()
+		case 3:
+			setting.Rain = w.given()
+		case 4:
+			setting.Snow = w.given()
+		case 5:
+			setting.Wetness = w.given()
+		case 6:
+			setting.Cloud = w.given()
 		case 7:
 			wind.X, setting.Wind = w.Double(), &wind
 		case 8:
@@ -31,6 +38,12 @@ func readWeather(b []byte) (*weather.State, error) {
 		return nil, w.Err
 	}
 	return world.WeatherOf(&setting)
+}
+
+// given returns the number of a field that is there.
+func (w *walk) given() *float64 {
+	number := w.Double()
+	return &number
 }
 
 // appendWeather appends the fields of a Weather, of which none is left to a preset.

@@ -31,7 +31,6 @@ func TestStepsWeatherIsProtobuf(t *testing.T) {
 	for text, want := range map[string]*weather.State{
 		"": nil,
 		"weather {visibility: 500 rain: 0 snow: 2 wetness: 0.5 cloud: 1 wind_x: 3 wind_y: -1}": &snowy,
-		"weather {}":                          {},
 		`weather {preset: "clear"}`:           {},
 		`weather {preset: "snow" cloud: 0.5}`: {Snow: 1, Cloud: 0.5},
 		"weather {rain: 6.25}":                {Rain: 6.25, Wetness: 0.5, Cloud: 1},
@@ -55,11 +54,12 @@ func TestStepsWeatherIsProtobuf(t *testing.T) {
 // TestBadWeatherOfAStep: the error is the frame's, and says which number it is.
 func TestBadWeatherOfAStep(t *testing.T) {
 	for text, want := range map[string]string{
-		"visibility: 0":        "weather is not usable: visibility is 0, the range is 1 to 1e+09",
-		"rain: -1":             "weather is not usable: rain is -1, the range is 0 to 300",
-		"snow: nan":            "weather is not usable: snow is NaN, the range is 0 to 20",
+		"":                     "weather is not usable: neither preset nor another key is given",
+		"visibility: 0":        "weather is not usable: visibility is 0, the range is 1 to 1e9 m",
+		"rain: -1":             "weather is not usable: rain is -1, the range is 0 to 300 mm/h",
+		"snow: nan":            "weather is not usable: snow is NaN, the range is 0 to 20 mm/h",
 		"wetness: 2":           "weather is not usable: wetness is 2, the range is 0 to 1",
-		"wind_x: inf":          "weather is not usable: wind.x is +Inf, the range is -100 to 100",
+		"wind_x: inf":          "weather is not usable: wind.x is +Inf, the range is -100 to 100 m/s",
 		`preset: "heavy rain"`: `did you mean heavy_rain?`,
 	} {
 		b, err := proto.Marshal(schema(t, "Step", "until: 1 weather {"+text+"}"))

@@ -17,9 +17,6 @@ func (h *handler) weather(http.ResponseWriter, *http.Request) (any, error) {
 
 // setWeather has the weather be another one from the next instant on, and answers with it.
 func (h *handler) setWeather(_ http.ResponseWriter, _ *http.Request, setting weather.Setting) (any, error) {
-	if setting == (weather.Setting{}) {
-		return nil, refuse(http.StatusBadRequest, "neither preset nor another key is given")
-	}
 	state, err := world.WeatherOf(&setting)
 	if err != nil {
 		return nil, err
