@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -41,7 +42,7 @@ func (s *Stage) Apply(p *Plan) (spawned []uint32, boxed []string) {
 		s.history.SetSignal(light.light, light.state)
 	}
 	if w := p.frame.Weather; w != nil {
-		_ = s.history.Weather().Set(*w) // it was checked
+		s.setWeather(*w)
 	}
 	s.moveEgo(p)
 	s.counts.Most = max(s.counts.Most, len(s.actors))
@@ -51,6 +52,15 @@ func (s *Stage) Apply(p *Plan) (spawned []uint32, boxed []string) {
 	clear(p.come)
 	clear(p.move)
 	return spawned, boxed
+}
+
+// setWeather sets a frame's weather, which wins over the run's own.
+func (s *Stage) setWeather(w weather.State) {
+	own := s.history.Weather().Coming()
+	if !s.begun && own != (weather.State{}) && own != w {
+		s.log.Warn("the world's weather takes the place of the one that the run was to begin with", "own", own.String(), "world", w.String())
+	}
+	_ = s.history.Weather().Set(w) // it was checked
 }
 
 // leave takes an actor away. One that leaves at the step's end keeps its velocity up to there.

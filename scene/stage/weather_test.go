@@ -25,12 +25,23 @@ func TestAFramesWeather(t *testing.T) {
 	}
 }
 
+// TestAWorldsWeatherWins over the one that the run was to begin with, and the log has both.
+func TestAWorldsWeatherWins(t *testing.T) {
+	p := plaza(t, 1)
+	require.NoError(t, p.history.BeginWeather(weather.State{Visibility: 100}))
+	p.step(t, world.Frame{Until: tick, Weather: &weather.State{Rain: 5}})
+	assert.Contains(t, p.log.String(), `own="visibility 100 m" world="rain 5 mm/h"`)
+	before := p.log.String()
+	p.step(t, world.Frame{Until: 2 * tick, Weather: &weather.State{}})
+	assert.Equal(t, before, p.log.String(), "it changes, as weathers do")
+}
+
 // TestBadWeatherRefusesTheFrame as a whole.
 func TestBadWeatherRefusesTheFrame(t *testing.T) {
 	for text, bad := range map[string]weather.State{
-		"weather is not usable: rain is NaN, the range is 0 to 300":         {Rain: math.NaN()},
-		"weather is not usable: visibility is 0.5, the range is 1 to 1e+09": {Visibility: 0.5},
-		"weather is not usable: wind.y is -101, the range is -100 to 100":   {Wind: weather.Wind{Y: -101}},
+		"weather is not usable: rain is NaN, the range is 0 to 300 mm/h":      {Rain: math.NaN()},
+		"weather is not usable: visibility is 0.5, the range is 1 to 1e9 m":   {Visibility: 0.5},
+		"weather is not usable: wind.y is -101, the range is -100 to 100 m/s": {Wind: weather.Wind{Y: -101}},
 	} {
 		p := plaza(t, 1)
 		_, err := p.Check(&world.Frame{Until: tick, Spawn: []world.Spawn{sedan("a", at(0, 0, 0))}, Weather: &bad}, 0)
