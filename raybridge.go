@@ -141,7 +141,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 		own.Log.Warn(astray)
 	}
 	own.Step, own.ClockRate, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockRate, run.Time.Source, run.Time.Scale
-	own.Seed, own.Capacity = run.Seed, run.World.Capacity
+	own.Seed, own.Capacity, own.WeatherReport = run.Seed, run.World.Capacity, &weatherReport
 	if run.Weather != nil {
 		if own.Weather, err = run.Weather.State(); err != nil {
 			return nil, &ConfigError{"weather", err}
@@ -199,13 +199,20 @@ func (c *Config) pipeline() (p pipeline.Config, err error) {
 	return p, nil
 }
 
-// addWeather adds the sensor that publishes the weather, where the run's file has one, unless the rig has the sensor.
+// addWeather adds the sensor that publishes the weather, where the run's file has one, unless the rig has the sensor. In other
+// runs it comes with the first weather that is set.
 func (s *Sim) addWeather(run *config.Config) error {
 	if run.Weather == nil {
 		return nil
 	}
-	return s.AddOnce(sensors.Config{ID: groundtruth.WeatherID, Name: "weather", Frame: spatial.FrameBaseLink, Topic: "/weather"})
+	if err := s.AddOnce(weatherReport); err != nil {
+		return fmt.Errorf("the run's weather is reported by a sensor of its own; mount %s in the rig to choose its topic: %w", weatherReport.ID, err)
+	}
+	return nil
 }
+
+// weatherReport is the sensor that a run with a weather brings.
+var weatherReport = sensors.Config{ID: groundtruth.WeatherID, Name: "weather", Frame: spatial.FrameBaseLink, Topic: "/weather"}
 
 // connect adds the sensors and bridges of a run.
 func (s *Sim) connect(ctx context.Context, run *config.Config) error {

@@ -65,6 +65,8 @@ type Config struct {
 
 	// Weather is that of the beginning, and after a Reset. History().Weather() changes it.
 	Weather weather.State
+	// WeatherReport is the sensor that the run brings, as AddOnce does, at the first instant of another weather. (optional)
+	WeatherReport *sensors.Config
 
 	// Capacity is how many actors StepTo may bring at a time. The scene has twice as many slots:
 	// who leaves at an instant has one up to the next.

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // loop is the frame loop. It takes time from instant to instant, moves the scene there, and lists what is due.
@@ -38,6 +40,10 @@ type loop struct {
 	last  simtime.Stamp // the latest instant, or where it jumped to
 	pace  pace          // of the world that is followed
 
+	firstWeather, weather weather.State   // of the beginning, and of the latest instant
+	weatherReport         *sensors.Config // the sensor that tells of another one; nil for none
+	unreported            bool            // the log has that it can't
+
 	releaseTime func() // lets time pass in a realtime run; it stands between runs
 }
 
@@ -46,7 +52,7 @@ func newLoop(c *Config) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{step: c.Step, realtime: c.Mode == Realtime, onProgress: c.OnProgress}
+	l := &loop{step: c.Step, realtime: c.Mode == Realtime, onProgress: c.OnProgress, firstWeather: c.Weather, weather: c.Weather, weatherReport: c.WeatherReport}
 	l.goal.Store(math.MinInt64)
 	l.clock, err = simtime.NewClock(simtime.Config{
 		Source: c.TimeSource, Sources: c.TimeSources, Scale: scale, Stepped: !l.realtime,
@@ -76,6 +82,7 @@ func (l *loop) restart() {
 	l.now.Store(0)
 	l.lastFrame.Store(0)
 	l.frame, l.last = 0, 0
+	l.weather = l.firstWeather
 	l.steps.Realign(1)
 	l.metrics.restart()
 	if l.clockDue != nil {
@@ -132,6 +139,7 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 	}
 	l.rest.interrupt()
 	l.instants.Add(1) // one that is under way is counted there already
+	l.reportWeather()
 	list := l.roster.list()
 	i.retimed = l.join(list, t)
 	if l.clockDue != nil {
@@ -157,6 +165,23 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 	l.metrics.arrive(t, step)
 	i.dropOrphans(l.scenery.history, l.roster.endOn)
 	return i, nil
+}
+
+// reportWeather has the run's sensor of the weather tell of the coming instant, if another weather begins with it. Who has no
+// weather has no such sensor, and recordings without its topic.
+func (l *loop) reportWeather() {
+	coming := l.scenery.history.Weather().Coming()
+	if coming == l.weather {
+		return
+	}
+	l.weather = coming
+	if l.weatherReport == nil {
+		return
+	}
+	if err := l.roster.addOnce(*l.weatherReport); err != nil && !l.unreported {
+		l.unreported = true
+		l.roster.env.Log.Warn("no sensor reports the weather: mount "+l.weatherReport.ID+" in the rig, with a topic that is free", "error", err)
+	}
 }
 
 // join lets sensors join that were added since the instant before, and reports whether there are any: each fires
