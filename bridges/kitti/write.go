@@ -30,10 +30,16 @@ type writer struct {
 	actors  numbering
 }
 
-// WriteScene begins another sequence. All that its tables need is in the rows of its frames.
+// sceneRow is a sequence's row in the journal. All that its tables need is in the rows of its frames.
+type sceneRow struct {
+	// Weather is that of the run's beginning, as bridges.Run has it.
+	Weather json.RawMessage `json:"weather,omitempty"`
+}
+
+// WriteScene begins another sequence.
 func (w *writer) WriteScene(*dataset.Scene) (any, error) {
 	w.actors = numbering{}
-	return struct{}{}, nil
+	return sceneRow{json.RawMessage(w.set.Run.Weather)}, nil
 }
 
 // shot is what a key frame has of the sensors that KITTI knows.

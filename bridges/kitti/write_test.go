@@ -1,16 +1,30 @@
 package kitti
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/dataset"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
+
+// TestTheJournalHasTheWeather of a run that begins with one, and no key otherwise.
+func TestTheJournalHasTheWeather(t *testing.T) {
+	for weather, want := range map[string]string{"": `{}`, `{"rain":5}`: `{"weather":{"rain":5}}`} {
+		row, err := (&writer{set: &dataset.Set{Run: bridges.Run{Weather: weather}}}).WriteScene(nil)
+		require.NoError(t, err)
+		got, err := json.Marshal(row)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
+}
 
 // TestLabelsOfAFrame: an object that the picture shows has a line. One that is too small, or of no category, has a
 // DontCare where its pixels are; one that isn't seen has none.

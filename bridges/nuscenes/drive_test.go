@@ -48,13 +48,16 @@ func source(mount spatial.Pose, rate int64, attributes map[string]any) *bridges.
 	return &bridges.Source{Mount: mount, Rate: simtime.Hz(rate), Attribute: func(name string) (any, bool) { v, ok := attributes[name]; return v, ok }}
 }
 
+// weatherOf has the weathers of runs that have one.
+var weatherOf = map[string]string{"wet": `{"rain":5,"snow":0,"wetness":0.25,"wind":{"x":0,"y":0},"cloud":1}`}
+
 // begin opens a set of a run, which is told of the sensors before it connects.
 func begin(t *testing.T, id, options string) *drive {
 	t.Helper()
 	registry, err := bridges.NewRegistry(dataset.NewFactory(nuscenes.Format))
 	require.NoError(t, err)
 	d := &drive{t: t, dir: filepath.Join(t.TempDir(), "set")}
-	d.bridge, err = registry.Open("nuscenes:"+d.dir+options, bridges.Env{Run: bridges.Run{ID: id, Version: "1", Rig: "van", Scene: "street"}})
+	d.bridge, err = registry.Open("nuscenes:"+d.dir+options, bridges.Env{Run: bridges.Run{ID: id, Version: "1", Rig: "van", Scene: "street", Weather: weatherOf[id]}})
 	require.NoError(t, err)
 	camera := source(cameraAt, 10, map[string]any{"lens": "pinhole", "principal_point": "corner"})
 	beside := *camera

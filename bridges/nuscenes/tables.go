@@ -360,7 +360,7 @@ func (t *tables) scene(s *recorded) error {
 		time.UnixMicro(micros(s.frames[0].Stamp, s.Epoch)).UTC().Format(time.DateOnly), cmp.Or(s.Location, "raybridge"),
 	})
 	t.add("scene", sceneOut{
-		own, name, fmt.Sprintf("run %s, scene %d; the run's map frame is moved by x %+g m, y %+g m", s.run, s.number, s.offset[0], s.offset[1]),
+		own, name, s.description(),
 		log, len(s.frames), first, last,
 	})
 	file := "maps/" + s.token("map") + ".png"
@@ -428,6 +428,15 @@ func (s *recorded) place() *mask {
 	m.height = max(m.height, int((high[1]+s.offset[1]+margin)/cell))
 	m.cut()
 	return m
+}
+
+// description is what a scene says of itself. Weathers have their word there, as nuScenes's "rain" is: one that wasn't has none.
+func (s *recorded) description() string {
+	text := fmt.Sprintf("run %s, scene %d; the run's map frame is moved by x %+g m, y %+g m", s.run, s.number, s.offset[0], s.offset[1])
+	if s.Weather != "" {
+		text += "; weather at the run's beginning: " + s.Weather
+	}
+	return text
 }
 
 // nameOf is the name of the set's scene of a number.

@@ -3,6 +3,7 @@ package nuscenes
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,16 +18,19 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 )
 
 // Rows of the journal. Times are simulation time in nanoseconds, poses in the run's map frame.
 type (
 	sceneRow struct {
 		// Epoch is what is added to times, nanoseconds.
-		Epoch    int64       `json:"epoch"`
-		Vehicle  string      `json:"vehicle"`
-		Location string      `json:"location"`
-		Sensors  []sensorRow `json:"sensors"`
+		Epoch    int64  `json:"epoch"`
+		Vehicle  string `json:"vehicle"`
+		Location string `json:"location"`
+		// Weather is that of the run's beginning as users read it, "" if it was clear.
+		Weather string      `json:"weather,omitempty"`
+		Sensors []sensorRow `json:"sensors"`
 	}
 	sensorRow struct {
 		Channel  string           `json:"channel"`
@@ -138,6 +142,15 @@ func (w *writer) buffers() *buffers {
 func (w *writer) WriteScene(scene *dataset.Scene) (any, error) {
 	w.ground = ground{}
 	row := &sceneRow{Epoch: epochOf(scene.Start), Vehicle: w.set.Run.Rig, Location: w.set.Run.Scene}
+	if text := w.set.Run.Weather; text != "" {
+		var state weather.State
+		if err := json.Unmarshal([]byte(text), &state); err != nil {
+			return nil, fmt.Errorf("weather of the run: %w", err)
+		}
+		if state != (weather.State{}) {
+			row.Weather = state.String()
+		}
+	}
 	for _, s := range scene.Sensors {
 		at := s.Mount
 		switch s.Modality {
