@@ -277,50 +277,72 @@ func (c *ctl) newSignal() *cobra.Command {
 
 // newWeather makes a command that tells the weather, or changes it. Its flags are the keys.
 func (c *ctl) newWeather() *cobra.Command {
-	keys := map[string]*float64{}
-	var wind []float64
+	var to weather.Setting
 	cmd := &cobra.Command{
 		Use: "weather [PRESET]", Short: "Tell the weather, or change it to a preset with what differs from it",
 		Long: "Tell the weather, or change it to a preset with what differs from it. The presets are\n" + strings.Join(weather.Presets(), ", ") + "; clear unless one is given.",
 		Args: upToArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fields := map[string]any{}
 			if len(args) > 0 {
-				fields["preset"] = args[0]
-			}
-			for name, value := range keys {
-				if cmd.Flags().Changed(name) {
-					fields[name] = *value
+				var preset weatherPreset
+				if err := preset.Set(args[0]); err != nil {
+					return usage(err)
 				}
+				to.Preset = string(preset)
 			}
-			switch {
-			case cmd.Flags().Changed("wind") && len(wind) != 2:
-				return usage(fmt.Errorf("--wind %v: want X,Y in m/s, such as 3,-1", wind))
-			case len(wind) == 2:
-				fields["wind"] = map[string]float64{"x": wind[0], "y": wind[1]}
-			}
-			if len(fields) == 0 {
+			if to == (weather.Setting{}) {
 				return c.ask(cmd, http.MethodGet, "/v1/weather", nil)
 			}
-			text, err := json.Marshal(fields)
-			if err != nil { // NaN
+			if _, err := to.State(); err != nil { // JSON has no NaN
 				return usage(err)
+			}
+			text, err := json.Marshal(&to)
+			if err != nil {
+				return err
 			}
 			return c.ask(cmd, http.MethodPut, "/v1/weather", text)
 		},
 	}
-	for name, means := range map[string]string{
-		"visibility": "how far one sees, `METRES`",
-		"rain":       "rain, `MM/H`",
-		"snow":       "snowfall, `MM/H` of water",
-		"wetness":    "how wet the ground is, a `SHARE` up to 1; by the rain unless given",
-		"cloud":      "the `SHARE` of the sky that clouds hide; 1 unless given if it rains or snows",
-	} {
-		keys[name] = cmd.Flags().Float64(name, 0, means)
-	}
-	cmd.Flags().Float64SliceVar(&wind, "wind", nil, "where the air goes to, `X,Y` in m/s")
+	flags := cmd.Flags()
+	flags.Var(givenNumber{&to.Visibility}, "visibility", "how far one sees, `METRES`")
+	flags.Var(givenNumber{&to.Rain}, "rain", "rain, `MM/H`")
+	flags.Var(givenNumber{&to.Snow}, "snow", "snowfall, `MM/H` of water")
+	flags.Var(givenNumber{&to.Wetness}, "wetness", "how wet the ground is, a `SHARE` up to 1; by the rain unless given")
+	flags.Var(givenNumber{&to.Cloud}, "cloud", "the `SHARE` of the sky that clouds hide; 1 unless given if it rains or snows")
+	flags.Var(givenWind{&to.Wind}, "wind", "where the air goes to, `X,Y` in m/s")
 	return cmd
 }
+
+// givenNumber is a flag for a number that has no default.
+type givenNumber struct{ to **float64 }
+
+func (g givenNumber) Set(text string) error {
+	x, err := strconv.ParseFloat(text, 64)
+	*g.to = &x
+	return err
+}
+
+func (givenNumber) String() string { return "" }
+func (givenNumber) Type() string   { return "float64" }
+
+// givenWind is a flag for a wind that has no default.
+type givenWind struct{ to **weather.Wind }
+
+// windType is its type, as flagError knows it.
+const windType = "X,Y"
+
+func (g givenWind) Set(text string) error {
+	x, y, _ := strings.Cut(text, ",")
+	var wind weather.Wind
+	var errX, errY error
+	wind.X, errX = strconv.ParseFloat(strings.TrimSpace(x), 64)
+	wind.Y, errY = strconv.ParseFloat(strings.TrimSpace(y), 64)
+	*g.to = &wind
+	return errors.Join(errX, errY)
+}
+
+func (givenWind) String() string { return "" }
+func (givenWind) Type() string   { return windType }
 
 // send posts what JSON can express.
 func (c *ctl) send(cmd *cobra.Command, path string, body any) error {

@@ -77,7 +77,7 @@ func TestCtlAsks(t *testing.T) {
 		{[]string{"weather"}, "GET /v1/weather"},
 		{[]string{"weather", "fog"}, `PUT /v1/weather  {"preset":"fog"}`},
 		{[]string{"weather", "rain", "--rain", "8", "--wind=3,-1", "--wetness=0"}, `PUT /v1/weather  {"preset":"rain","rain":8,"wetness":0,"wind":{"x":3,"y":-1}}`},
-		{[]string{"weather", "--visibility", "500", "--snow=1", "--cloud=0.5"}, `PUT /v1/weather  {"cloud":0.5,"snow":1,"visibility":500}`},
+		{[]string{"weather", "--visibility", "500", "--snow=1", "--cloud=0.5"}, `PUT /v1/weather  {"visibility":500,"snow":1,"cloud":0.5}`},
 		{[]string{"signal", "3", "off"}, `POST /v1/step  {"signals":[{"id":3,"state":"off"}],"steps":1}`},
 	} {
 		o := call(t, append([]string{"ctl"}, c.args...)...)
@@ -90,6 +90,29 @@ func TestCtlAsks(t *testing.T) {
 	root.SetArgs([]string{"ctl", "step", "-"})
 	require.NoError(t, root.Execute())
 	assert.Equal(t, `POST /v1/step  {"complete": true}`, r.asked)
+}
+
+// TestCtlRefusesAWeather that isn't usable, by its key, before it asks.
+func TestCtlRefusesAWeather(t *testing.T) {
+	t.Setenv(apiVariable, "127.0.0.1:1")
+	for want, args := range map[string][]string{
+		"rain is NaN, the range is 0 to 300 mm/h":      {"--rain", "nan"},
+		"visibility is 0, the range is 1 to 1e9 m":     {"--visibility=0"},
+		"wind.x is +Inf, the range is -100 to 100 m/s": {"--wind=inf,0"},
+		`--wind "a,b": want X,Y in m/s, such as 3,-1`:  {"--wind", "a,b"},
+		`--snow "a": want a number, such as 0.5`:       {"--snow", "a"},
+		`did you mean fog?`:                            {"foog"},
+		`preset is "", want clear, haze, fog`:          {""},
+	} {
+		o := call(t, append([]string{"ctl", "weather"}, args...)...)
+		assert.Equal(t, exitUsage, o.code, "%v", args)
+		assert.Contains(t, o.err, want)
+	}
+	o := call(t, "ctl", "weather", "--help")
+	assert.NotContains(t, o.out, "default []")
+	o = call(t, "run", "--weather", "")
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, `--weather "": want clear, haze, fog`)
 }
 
 // TestCtlFindsTheRun by its address, and shows its token.

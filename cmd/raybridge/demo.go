@@ -52,7 +52,7 @@ func newDemo() *cobra.Command {
 func (f *runFlags) demoArguments() []string {
 	arguments := f.device.arguments()
 	if f.weather != "" {
-		arguments = append(arguments, "--weather="+f.weather)
+		arguments = append(arguments, "--weather="+string(f.weather))
 	}
 	for _, text := range f.settings {
 		arguments = append(arguments, "--set="+text)

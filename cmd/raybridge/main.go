@@ -23,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/window"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -235,6 +236,10 @@ func wantedValue(kind, given string) string {
 		return "want a time with its unit, such as 1.5s, 200ms or 5m"
 	case sizeType:
 		return "want a size above 0, such as 500MB or 8GiB"
+	case presetType:
+		return fault.Want(given, weather.Presets()...)
+	case windType:
+		return "want X,Y in m/s, such as 3,-1"
 	case "float64":
 		return "want a number, such as 0.5"
 	case "uint64":

@@ -50,7 +50,8 @@ import (
 // configuration file.
 type runFlags struct {
 	config, scene, rig string
-	world, weather     string
+	world              string
+	weather            weatherPreset
 	duration           time.Duration
 	timeSource         string
 	timeScale          float64
@@ -163,9 +164,32 @@ func (f *runFlags) register(cmd *cobra.Command) {
 }
 
 // addWeather makes --weather a command's flag.
-func addWeather(flags *pflag.FlagSet, preset *string) {
-	flags.StringVar(preset, "weather", "", "`PRESET` of the weather: "+strings.Join(weather.Presets(), ", "))
+func addWeather(flags *pflag.FlagSet, preset *weatherPreset) {
+	flags.Var(preset, "weather", "`PRESET` of the weather: "+strings.Join(weather.Presets(), ", "))
 }
+
+// weatherPreset is a flag for the name of a weather. It is "" where none is given.
+type weatherPreset string
+
+// presetType is its type, as flagError knows it.
+const presetType = "preset"
+
+// Set takes a name that is known.
+func (p *weatherPreset) Set(name string) error {
+	if name == "" {
+		return fmt.Errorf("preset is \"\", %s", fault.Want(name, weather.Presets()...))
+	}
+	if _, err := (&weather.Setting{Preset: name}).State(); err != nil {
+		return err
+	}
+	*p = weatherPreset(name)
+	return nil
+}
+
+func (p *weatherPreset) String() string { return string(*p) }
+
+// Type returns presetType.
+func (*weatherPreset) Type() string { return presetType }
 
 // worldForms lists the kinds of worlds with what follows their colon.
 func worldForms() string {
@@ -1047,10 +1071,7 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		c.World.Source = f.world
 	}
 	if given("weather") {
-		c.Weather = &weather.Setting{Preset: f.weather}
-		if _, err := c.Weather.State(); err != nil {
-			return fmt.Errorf("--weather: %w", err)
-		}
+		c.Weather = &weather.Setting{Preset: string(f.weather)}
 	}
 	if err := carryRig(f, c); err != nil {
 		return err

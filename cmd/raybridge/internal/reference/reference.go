@@ -460,7 +460,7 @@ func facts(d *sensors.Definition, set func([]string) string) []string {
 		list = append(list, "tags "+set(d.Tags))
 	}
 	if felt := d.Weather.Keys(); felt != nil {
-		list = append(list, "feels of the weather "+set(felt))
+		list = append(list, "depends on the weather's "+set(felt))
 	}
 	return list
 }
