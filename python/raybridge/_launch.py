@@ -11,10 +11,10 @@ import sysconfig
 import tempfile
 import time
 import weakref
-from typing import IO, Any, Mapping, Optional, Sequence, Set, Union
+from typing import IO, Any, List, Mapping, Optional, Sequence, Set, Union
 
-from ._errors import Closed, ConnectionFailed, Error
-from ._sim import Sim
+from ._errors import Closed, ConnectionFailed, Error, Refused
+from ._sim import Sim, Weather, weather_keys
 from ._wire import LONGEST_PATH, Address
 
 _CLOSE = 130  # seconds; the program allows itself 120 to finish its recording
@@ -162,17 +162,31 @@ def _end(program: "Optional[subprocess.Popen[bytes]]", log: IO[bytes], folder: s
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _weather_arguments(to: Union[None, str, Mapping[str, Any], Weather]) -> List[str]:
+    """What raybridge run takes for a weather. All that it leaves out is its preset's, not the configuration's."""
+    if to is None:
+        return []
+    keys = weather_keys(to)
+    if not keys or keys.get("preset") == "":
+        raise Refused(f"weather {to!r}: want a preset, or keys over one", "value")
+    wind = keys.pop("wind", {})
+    arguments = ["--weather", str(keys.pop("preset", "clear"))]
+    for key, value in [*keys.items(), *(("wind." + axis, x) for axis, x in wind.items())]:
+        arguments += ["--set", f"weather.{key}={value}"]
+    return arguments
+
+
 def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]] = None, *, config: Optional[str] = None,
            seed: Optional[int] = None, gpu: Optional[str] = None, args: Sequence[str] = (), sensors: Optional[Sequence[str]] = None,
-           timeout: float = 60.0, shared: int = 256 << 20, out: Optional[str] = None, weather: Optional[str] = None) -> Sim:
+           timeout: float = 60.0, shared: int = 256 << 20, out: Optional[str] = None, weather: Union[None, str, Mapping[str, Any], Weather] = None) -> Sim:
     """Start the program, paused, and connect to it. It ends with the simulation, and with this process.
 
     scene and rig are those of raybridge run; a rig may be a dictionary in place of a file. args are
     more arguments of raybridge run. out is the folder for recordings, which stay; None is that of
     raybridge run, out in the working directory. sensors are the keys of those whose data is wanted, None for
-    all. weather is a preset of the beginning, such as "fog". timeout is how long the program may take to begin, in seconds. shared is how many
-    bytes of memory are shared with the program, 0 for none. A step waits as long as the program is stopped,
-    such as in a debugger.
+    all. weather is that of the beginning, as sim.weather takes it: a preset, keys over one, or a Weather. timeout is how long the
+    program may take to begin, in seconds. shared is how many bytes of memory are shared with the program, 0 for none. A step
+    waits as long as the program is stopped, such as in a debugger.
     """
     program = binary()
     folder = _socket_folder()
@@ -183,9 +197,10 @@ def launch(scene: Optional[str] = None, rig: Union[None, str, Mapping[str, Any]]
             with open(path, "w", encoding="utf-8") as f:
                 json.dump(rig, f)  # JSON is YAML
             rig = path
-        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu), ("--out", out), ("--weather", weather)):
+        for flag, value in (("--scene", scene), ("--rig", rig), ("--config", config), ("--seed", seed), ("--gpu", gpu), ("--out", out)):
             if value is not None:
                 command += [flag, str(value)]
+        command += _weather_arguments(weather)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

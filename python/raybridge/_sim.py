@@ -242,18 +242,20 @@ class Weather(NamedTuple):
     """The weather that all sensors feel.
 
     visibility is the meteorological optical range in metres, None where nothing limits it. rain and snow are
-    mm/h of water, wind is where the air goes to, m/s in the map frame. wetness of the ground and cloud are 0 to 1.
+    mm/h of water, wind is where the air goes to, m/s in the map frame. wetness of the ground and cloud are 0 to 1; where they
+    are None they follow from rain and snow. sim.weather has numbers for both, which a _replace(rain=20) keeps:
+    _replace(rain=20, wetness=None) has them follow.
     """
 
     visibility: Optional[float] = None
     rain: float = 0.0
     snow: float = 0.0
-    wetness: float = 0.0
+    wetness: Optional[float] = None
     wind: Tuple[float, float] = (0.0, 0.0)
-    cloud: float = 0.0
+    cloud: Optional[float] = None
 
 
-def _weather(to: Any) -> Dict[str, Any]:
+def weather_keys(to: Any) -> Dict[str, Any]:
     """What the API takes: the keys that are given."""
     if isinstance(to, str):
         return {"preset": to}
@@ -265,7 +267,7 @@ def _weather(to: Any) -> Dict[str, Any]:
         raise Refused(f"weather {to!r}: want a preset, or a mapping of its keys", "value")
     if "wind" in keys and not isinstance(keys["wind"], AbstractMapping):
         keys["wind"] = dict(zip("xy", _numbers("wind", keys["wind"], 2)))
-    for key, value in [*keys.items(), *keys.get("wind", {}).items()]:
+    for key, value in [*keys.items(), *(("wind." + axis, x) for axis, x in keys.get("wind", {}).items())]:
         if isinstance(value, numbers.Real) and not math.isfinite(value):
             raise Refused(f"{key} {value!r}: want a finite number", "value")
     return keys
@@ -848,12 +850,12 @@ class Sim:
         sim.weather = {"preset": "rain", "rain": 8, "wind": (3, -1)}. What is left out is the preset's, and without one clear.
         """
         keys: Dict[str, Any] = self.api("GET", "/v1/weather")
-        keys["wind"] = keys["wind"]["x"], keys["wind"]["y"]
-        return Weather(**keys)
+        wind = keys.pop("wind")
+        return Weather(wind=(float(wind["x"]), float(wind["y"])), **{key: float(value) for key, value in keys.items()})
 
     @weather.setter
     def weather(self, to: Any) -> None:
-        self.api("PUT", "/v1/weather", _weather(to))
+        self.api("PUT", "/v1/weather", weather_keys(to))
 
     @property
     def shared(self) -> Dict[str, int]:

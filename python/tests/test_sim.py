@@ -340,9 +340,10 @@ class TestStep(unittest.TestCase):
 
     def test_weather(self):
         rig = {"sensors": [{"id": "sensor.other.weather", "name": "sky"}]}
-        fog = rb.Weather(visibility=100, cloud=1)
+        fog = rb.Weather(visibility=100, wetness=0, cloud=1)
         with launch(rig=rig, weather="fog") as sim:
             self.assertEqual(sim.weather, fog)
+            self.assertEqual({type(value) for value in (*sim.weather[:4], *sim.weather.wind, sim.weather.cloud)}, {float})
             self.assertEqual(sim.step(0.01)["sky/weather"].visibility, 100)
             sim.weather = {"preset": "rain", "rain": np.float32(6.25), "wind": (3, -1)}
             wet = rb.Weather(rain=6.25, wetness=0.5, wind=(3, -1), cloud=1)
@@ -350,10 +351,13 @@ class TestStep(unittest.TestCase):
             told = sim.step(0.01)["sky/weather"]
             self.assertEqual((told.rain, told.wetness, told.wind.x, told.wind.y, told.cloud), (6.25, 0.5, 3, -1, 1))
             self.assertIsNone(sim.step(0.01)["sky/weather"], "nothing has changed")
-            sim.weather = sim.weather._replace(snow=1)
+            sim.weather = rb.Weather(rain=25)
+            self.assertEqual(sim.weather, rb.Weather(rain=25, wetness=1, cloud=1), "both follow")
+            sim.weather = wet._replace(snow=1)
             self.assertEqual(sim.weather, wet._replace(snow=1))
             for bad, text in (("foog", "did you mean fog"), ({"rain": -1}, "rain is -1, the range is 0 to 300"), ({"wetness": 2}, "wetness is 2"),
                               ({"wind": 3}, "wind 3: want 2 numbers"), ({"rain": math.nan}, "rain nan: want a finite number"), (5, "weather 5: want a preset"),
+                              ({"wind": {"x": math.inf}}, "wind.x inf: want a finite number"),
                               ({"visibility": 0}, "visibility is 0"), ({"hail": 1}, 'unknown field "hail"'), ({}, "neither preset nor another key")):
                 with self.assertRaisesRegex(rb.Refused, text):
                     sim.weather = bad
@@ -361,7 +365,17 @@ class TestStep(unittest.TestCase):
             sim.reset()
             self.assertEqual(sim.weather, fog)
             sim.weather = "clear"
-            self.assertEqual(sim.weather, rb.Weather())
+            self.assertEqual(sim.weather, rb.Weather(wetness=0, cloud=0))
+            sim.weather = rb.Weather()
+            self.assertEqual(sim.weather, rb.Weather(wetness=0, cloud=0))
+
+    def test_weather_of_the_beginning(self):
+        for to in ({"preset": "rain", "rain": np.float32(6.25), "wind": (3, -1)}, rb.Weather(rain=6.25, wind=(3, -1))):
+            with launch(weather=to) as sim:
+                self.assertEqual(sim.weather, rb.Weather(rain=6.25, wetness=0.5, wind=(3, -1), cloud=1))
+        for bad in ("", {}, 5):
+            with self.assertRaisesRegex(rb.Refused, "want a preset"):
+                rb.launch(weather=bad)
 
     def test_signals(self):
         rig = {"sensors": [{"id": "sensor.other.snapshot", "name": "all"}]}
