@@ -233,7 +233,7 @@ type Run struct {
 	// make equal runs differ.
 	Device string
 	Seed   uint64
-	// Weather is that of the beginning as JSON, "" if the configuration has none.
+	// Weather is that of the configuration as JSON, "" if it has none. A world may tell another one at the first instant.
 	Weather string
 	// ID tells the run from others: a sweep's case id, or else a hash of the configuration. Runs that differ in nothing but their
 	// length and their bridges have the same. Recordings of messages don't have it.

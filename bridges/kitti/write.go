@@ -32,7 +32,7 @@ type writer struct {
 
 // sceneRow is a sequence's row in the journal. All that its tables need is in the rows of its frames.
 type sceneRow struct {
-	// Weather is that of the run's beginning, as bridges.Run has it.
+	// Weather is that of the run's configuration, as bridges.Run has it. A world's may win over it.
 	Weather json.RawMessage `json:"weather,omitempty"`
 }
 

@@ -38,7 +38,7 @@ func TestSet(t *testing.T) {
 // TestWeatherIsInTheDescription, in words that filters look for; clear weather has none.
 func TestWeatherIsInTheDescription(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]string{"wet": "; weather at the run's beginning: rain 5 mm/h, wetness 0.25, cloud 1", "a": ""} {
+	for id, want := range map[string]string{"wet": "; configured weather: rain 5 mm/h, wetness 0.25, cloud 1", "a": ""} {
 		for _, s := range readTable(t, record(t, id, "?"), "scene") {
 			_, after, _ := strings.Cut(s.text("description"), " m, y -")
 			_, after, _ = strings.Cut(after, " m")

@@ -434,7 +434,7 @@ func (s *recorded) place() *mask {
 func (s *recorded) description() string {
 	text := fmt.Sprintf("run %s, scene %d; the run's map frame is moved by x %+g m, y %+g m", s.run, s.number, s.offset[0], s.offset[1])
 	if s.Weather != "" {
-		text += "; weather at the run's beginning: " + s.Weather
+		text += "; configured weather: " + s.Weather
 	}
 	return text
 }

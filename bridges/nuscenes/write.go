@@ -28,7 +28,7 @@ type (
 		Epoch    int64  `json:"epoch"`
 		Vehicle  string `json:"vehicle"`
 		Location string `json:"location"`
-		// Weather is that of the run's beginning as users read it, "" if it was clear.
+		// Weather is that of the run's configuration as users read it, "" if that is clear. A world's may win over it.
 		Weather string      `json:"weather,omitempty"`
 		Sensors []sensorRow `json:"sensors"`
 	}
