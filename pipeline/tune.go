@@ -111,11 +111,10 @@ func (s *Sensor) Values() map[string]any {
 
 // Live returns those of Values that Tune may change. Any goroutine may call it.
 func (s *Sensor) Live() map[string]any {
-	live := s.Values()
-	for _, a := range s.spec.Definition.Attributes {
-		if !a.Live {
-			delete(live, a.Name)
-		}
+	_, settings := s.example()
+	values, live := s.Values(), map[string]any{}
+	for _, name := range settings.Live() {
+		live[name] = values[name]
 	}
 	return live
 }

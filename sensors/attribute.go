@@ -206,6 +206,9 @@ func (a *Attribute) convert(value any) (any, error) {
 		if s, ok := value.(string); ok {
 			return s, nil
 		}
+		if f, ok := number(value); ok && a.Restricted { // a file's author writes a choice such as 905 without quotes
+			return strconv.FormatFloat(f, 'f', -1, 64), nil
+		}
 	case Color:
 		return a.color(value)
 	case Floats:
@@ -518,7 +521,7 @@ func (s *Settings) With(attributes map[string]any) (*Settings, error) {
 			return nil, err
 		}
 		if !s.definition.Attribute(name).Live {
-			return nil, fmt.Errorf("%w while a %s runs: %s; those that can: %s", ErrFixed, s.definition.ID, name, s.definition.live())
+			return nil, fmt.Errorf("%w while a %s runs: %s; those that can: %s", ErrFixed, s.definition.ID, name, cmp.Or(strings.Join(s.Live(), ", "), "none"))
 		}
 	}
 	return next, nil
@@ -526,6 +529,25 @@ func (s *Settings) With(attributes map[string]any) (*Settings, error) {
 
 // IsSet reports whether Set was called for the name.
 func (s *Settings) IsSet(name string) bool { return s.set[name] }
+
+// Differs reports whether Set gave the name another value than its default.
+func (s *Settings) Differs(name string) bool {
+	return s.set[name] && !reflect.DeepEqual(s.values[name], s.definition.Attribute(name).Default)
+}
+
+// Live names the attributes that may change while a sensor of these settings runs.
+func (s *Settings) Live() (names []string) {
+	var refused []string
+	if s.definition.Refuses != nil {
+		refused = s.definition.Refuses(s)
+	}
+	for i := range s.definition.Attributes {
+		if a := &s.definition.Attributes[i]; a.Live && !slices.Contains(refused, a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
 
 // Value returns the named attribute's value, in its type's Go type. A name that the
 // definition doesn't have is a programming error and panics.

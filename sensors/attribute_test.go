@@ -16,6 +16,7 @@ func TestAttributesParse(t *testing.T) {
 	gain := sensors.Attribute{Name: "gain", Type: sensors.Float, Min: -1, Max: 2, Unit: "dB"}
 	free := sensors.Attribute{Name: "offset", Type: sensors.Float}
 	mode := sensors.Attribute{Name: "mode", Type: sensors.String, Recommended: []string{"manual", "histogram"}, Restricted: true}
+	wavelength := sensors.Attribute{Name: "wavelength", Type: sensors.String, Recommended: []string{"905", "1550"}, Restricted: true}
 	name := sensors.Attribute{Name: "role_name", Type: sensors.String, Recommended: []string{"front"}}
 	bins := sensors.Attribute{Name: "bins", Type: sensors.Int, Recommended: []string{"8", "16"}, Restricted: true}
 	ink := sensors.Attribute{Name: "ink", Type: sensors.Color}
@@ -32,7 +33,8 @@ func TestAttributesParse(t *testing.T) {
 		{gain, -1, -1.0}, {gain, "2", 2.0}, {gain, " 0.5 ", 0.5}, {gain, 2.001, nil}, {gain, math.Inf(1), nil}, {gain, true, nil},
 		{free, -1e300, -1e300}, {free, math.NaN(), nil}, {free, math.Inf(-1), nil},
 		{mode, "manual", "manual"}, {mode, "Manual", nil}, {mode, "", nil}, {mode, 3, nil},
-		{name, "front", "front"}, {name, "roof", "roof"},
+		{name, "front", "front"}, {name, "roof", "roof"}, {name, 7, nil},
+		{wavelength, "905", "905"}, {wavelength, uint64(1550), "1550"}, {wavelength, 905.0, "905"}, {wavelength, 1064, nil}, {wavelength, math.NaN(), nil},
 		{bins, 8, int64(8)}, {bins, "16", int64(16)}, {bins, 9, nil},
 		{ink, "1, 2,255", [3]uint8{1, 2, 255}}, {ink, []any{0, 128, 7}, [3]uint8{0, 128, 7}}, {ink, [3]uint8{1, 2, 3}, [3]uint8{1, 2, 3}},
 		{ink, "#0a80FF", [3]uint8{10, 128, 255}}, {ink, "#fff", nil}, {ink, "#00112233", nil}, {ink, "#gg0000", nil}, {ink, "red", nil},
@@ -64,6 +66,8 @@ func TestRestrictionsAreNamed(t *testing.T) {
 	a := sensors.Attribute{Name: "mode", Type: sensors.String, Recommended: []string{"manual", "histogram"}, Restricted: true}
 	_, err := a.Parse("auto")
 	require.EqualError(t, err, "bad attribute value: mode is auto, want manual or histogram")
+	_, err = a.Parse(uint64(3))
+	require.EqualError(t, err, "bad attribute value: mode is 3, want manual or histogram")
 }
 
 func TestSettings(t *testing.T) {
@@ -111,6 +115,30 @@ func TestSettingsOfARunningSensor(t *testing.T) {
 	require.ErrorIs(t, err, sensors.ErrValue)
 	_, err = define(sensors.Attribute{Name: "range", Type: sensors.Float, Default: 10.0}).NewSettings().With(map[string]any{"range": 20})
 	require.ErrorContains(t, err, "those that can: none")
+}
+
+// What a type refuses beside its other settings isn't offered.
+func TestWhatIsRefusedIsNotLive(t *testing.T) {
+	d := define(
+		sensors.Attribute{Name: "range", Type: sensors.Float, Default: 10.0},
+		sensors.Attribute{Name: "gain", Type: sensors.Float, Default: 1.0, Live: true},
+		sensors.Attribute{Name: "bias", Type: sensors.Float, Default: 0.0, Live: true},
+	)
+	d.Refuses = func(s *sensors.Settings) []string {
+		if s.Differs("range") {
+			return []string{"bias"}
+		}
+		return nil
+	}
+	s := d.NewSettings()
+	require.NoError(t, s.Set("range", 10))
+	assert.True(t, s.IsSet("range"))
+	assert.Equal(t, []string{"gain", "bias"}, s.Live(), "the default spelt out is the default")
+	require.NoError(t, s.Set("range", 20))
+	assert.Equal(t, []string{"gain"}, s.Live())
+	_, err := s.With(map[string]any{"range": 30})
+	require.ErrorContains(t, err, "those that can: gain")
+	require.NotContains(t, err.Error(), "bias")
 }
 
 // TestUnusual: what is allowed and outside of what is usual is told, and the usual range

@@ -269,7 +269,7 @@ func (c *Config) valueOf(d *Definition, name string) (any, error) {
 	a := d.Attribute(name)
 	switch {
 	case a != nil && a.Path && isText && path != "" && c.NoFiles:
-		return nil, fmt.Errorf("%w: it names a file, and only the run's own rig may: put the sensor there", ErrValue)
+		return nil, fmt.Errorf("%w: %s names a file, and only the run's own rig may: put the sensor there", ErrValue, name)
 	case a == nil || !isText || !inFile:
 	case a.Path:
 		return at.Beside(path), nil

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/simtime"
@@ -63,6 +62,10 @@ type Definition struct {
 	OpenGL bool
 	// Weather is what its data shows of the weather.
 	Weather Felt
+	// Devices are what is known of the devices that an attribute's values stand for, and where it is from.
+	Devices Table
+	// Refuses names the attributes that New refuses beside the other settings, nil where it takes all.
+	Refuses func(*Settings) []string
 	// New makes a sensor that isn't begun yet. Errors that lie in the
 	// settings wrap ErrValue.
 	New func(Spec) (Sensor, error)
@@ -72,6 +75,12 @@ type Definition struct {
 	fault   error
 }
 
+// Table is a table of texts for people. The zero Table has nothing to tell.
+type Table struct {
+	Head []string
+	Rows [][]string // each as long as Head
+}
+
 // AttributeNames returns the names of the definition's attributes in order.
 func (d *Definition) AttributeNames() []string {
 	names := make([]string, len(d.Attributes))
@@ -79,20 +88,6 @@ func (d *Definition) AttributeNames() []string {
 		names[i] = d.Attributes[i].Name
 	}
 	return names
-}
-
-// live names the attributes that may change while a sensor runs.
-func (d *Definition) live() string {
-	var names []string
-	for i := range d.Attributes {
-		if d.Attributes[i].Live {
-			names = append(names, d.Attributes[i].Name)
-		}
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 // Attribute returns the attribute of that name, nil if there is none.

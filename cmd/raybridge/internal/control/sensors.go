@@ -64,10 +64,11 @@ type attribute struct {
 }
 
 func attributesOf(s *pipeline.Sensor) []attribute {
-	list, values := []attribute{}, s.Values()
+	list, values, live := []attribute{}, s.Values(), s.Live()
 	for i := range s.Definition().Attributes {
 		d := &s.Definition().Attributes[i]
-		a := attribute{Name: d.Name, Type: d.Type.String(), Value: values[d.Name], Unit: d.Unit, Live: d.Live, Inert: d.Inert, Doc: d.Doc}
+		a := attribute{Name: d.Name, Type: d.Type.String(), Value: values[d.Name], Unit: d.Unit, Inert: d.Inert, Doc: d.Doc}
+		_, a.Live = live[d.Name]
 		if color, ok := a.Value.([3]uint8); ok {
 			a.Value = fmt.Sprintf("#%02x%02x%02x", color[0], color[1], color[2])
 		}
