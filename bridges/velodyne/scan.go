@@ -222,6 +222,9 @@ func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
 	if t.mode = modes[m.Returns]; t.mode == 0 {
 		return t, fmt.Errorf("%w: a %s reports no %s return: set returns: strongest, last or dual", bridges.ErrConvert, t.device.name, m.Returns)
 	}
+	if m.IntensityCode != "" && m.IntensityCode != "velodyne" {
+		return t, fmt.Errorf("%w: its intensities are on the scale of %s: set intensity_code: velodyne", bridges.ErrConvert, m.IntensityCode)
+	}
 	if most := slowestColumns; m.Columns < 1 || m.Columns > most {
 		return t, fmt.Errorf("%w: a scan of %d columns: a %s has %d at most", bridges.ErrConvert, m.Columns, t.device.name, most)
 	}

@@ -262,6 +262,22 @@ func TestReturnModes(t *testing.T) {
 	}
 }
 
+// TestIntensityCodes: a decoder takes 101 and more for a retroreflector, so that other devices' scales are refused.
+func TestIntensityCodes(t *testing.T) {
+	m := models(t)[0x22]
+	for code, want := range map[string]string{"": "", "velodyne": "", "hesai": "of hesai: set intensity_code: velodyne", "livox": "of livox"} {
+		scan := m.scanOf(stamped(0, 100*time.Millisecond), 1800, 100*time.Millisecond, 0, rough(m, 1))
+		scan.IntensityCode = code
+		err := new(encoder).scan(new(packets), scan)
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, bridges.ErrConvert)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 // TestScansWithoutAllPoints: packets are the same whether misses are published or not, and a scan
 // that hit nothing is a turn of packets with the azimuths and times of the scan before.
 func TestScansWithoutAllPoints(t *testing.T) {

@@ -48,6 +48,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,8 @@ type connection struct {
 	queue          flow.QueueConfig
 }
 
-func isFile(target string) bool { return strings.HasSuffix(target, ".pcap") }
+// isFile tells a file from a host by its end, in any case.
+func isFile(target string) bool { return strings.EqualFold(filepath.Ext(target), ".pcap") }
 
 // parse reads "HOST[:2368][?options]" or "FILE.pcap[?options]".
 func parse(text string) (c connection, err error) {
@@ -137,7 +139,10 @@ func parse(text string) (c connection, err error) {
 		return c, fmt.Errorf("%w, or FILE.pcap", err)
 	}
 	if options.Position != 0 {
-		host, _, _ := net.SplitHostPort(c.data)
+		host, port, _ := net.SplitHostPort(c.data)
+		if port == strconv.Itoa(options.Position) {
+			return c, fmt.Errorf("%w: position=%s is the port of the data packets: give position packets another", bridges.ErrConnectionString, port)
+		}
 		c.position = net.JoinHostPort(host, strconv.Itoa(options.Position))
 	}
 	c.sensor, c.retry, c.queue = options.Sensor, options.Retry(), options.Queue()

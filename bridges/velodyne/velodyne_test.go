@@ -242,6 +242,21 @@ func TestConnectAfterAFailedRecording(t *testing.T) {
 	}
 }
 
+// TestConnectionStrings: a file is known by its end in any case, and each kind of packet has a port.
+func TestConnectionStrings(t *testing.T) {
+	for text, file := range map[string]string{"x.pcap": "x.pcap", "x.PCAP?sensor=f": "x.PCAP", "pcap.local": "", "[::1]:2370?position=2371": ""} {
+		c, err := parse(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, file, c.file, text)
+		assert.Equal(t, file != "", Factory{}.KindOf(text) == bridges.KindFile, text)
+	}
+	for _, text := range []string{"127.0.0.1?position=2368", "127.0.0.1:8308"} {
+		_, err := parse(text)
+		require.ErrorIs(t, err, bridges.ErrConnectionString)
+		assert.ErrorContains(t, err, "is the port of the data packets")
+	}
+}
+
 // TestNoRoomForTheHeader: a file that can't be begun is closed.
 func TestNoRoomForTheHeader(t *testing.T) {
 	disk := &bridgetest.FullDisk{Capacity: 20}

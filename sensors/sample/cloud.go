@@ -101,6 +101,8 @@ type PointCloud struct {
 	// UnitIntensity says that intensities are 0..1, as SVL and CARLA have them:
 	// layouts that store a byte then multiply by 255.
 	UnitIntensity bool
+	// IntensityCode is whose scale the intensities have, as devices of velodyne, livox or hesai report them; empty for other intensities.
+	IntensityCode string
 	// Layout is how bridges write the points; empty means LayoutXYZIRCAEDT.
 	Layout PointLayout
 }
