@@ -373,6 +373,9 @@ const FiringTexels = 2
 // neighbours are one.
 const NeighbourTexels = 2
 
+// CenterBytes is the size of a Center of LidarEchoes: what the centre of a beam meets.
+const CenterBytes = 32
+
 // The steps of LidarEchoes (STEP): EchoRays alone where rays have no width, and else EchoCenters and then EchoBeams.
 const (
 	EchoRays    = iota

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -66,6 +69,9 @@ func printScene(out io.Writer, s *scene.Scene) {
 	for _, t := range stats.Tags {
 		fmt.Fprintf(w, "%d %s\t%d\t%d\n", t.Tag, t.Tag, t.Instances, t.Triangles)
 	}
+	if names := materialNames(s); len(names) > 0 {
+		fmt.Fprintf(w, "\nnames of materials\n%s\n", strings.Join(names, ", "))
+	}
 	if len(s.Signals) > 0 {
 		fmt.Fprintln(w, "\ntraffic light\tid\tplace")
 	}
@@ -73,6 +79,17 @@ func printScene(out io.Writer, s *scene.Scene) {
 		fmt.Fprintf(w, "%s\t%d\t%s m\n", s.Signals[i].Name, s.Signals[i].ID, point(s.Signals[i].Pose.Position))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+// materialNames are the names by which a file of materials knows the scene's, sorted.
+func materialNames(s *scene.Scene) (names []string) {
+	for i := range s.Materials {
+		if name := s.Materials[i].Name; name != "" {
+			names = append(names, fault.Printable(name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func point(p mgl64.Vec3) string { return fmt.Sprintf("(%.2f, %.2f, %.2f)", p[0], p[1], p[2]) }

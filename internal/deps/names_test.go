@@ -36,6 +36,7 @@ var kept = map[string]string{
 	"bridges/internal/rossample":                          "bridges convert by its tables, its tests one by one",
 	"cmd/raybridge/internal/control.NewHandler":           "its tests serve it without a listener",
 	"cmd/raybridge/internal/reference.Rigs":               "go generate calls it by the package's tests",
+	"cmd/raybridge/internal/reference.Lidars":             "go generate calls it by the package's tests",
 	"cmd/raybridge/internal/reference.Weather":            "go generate calls it by the package's tests",
 	"cmd/raybridge/internal/save.AppendPCD":               "its tests read what it writes",
 	"cmd/raybridge/internal/save.AppendPLY":               "its tests read what it writes",

@@ -15,13 +15,12 @@ import (
 // rules.
 type Beam struct {
 	Divergence         float64           `attribute:"beam_divergence" unit:"mrad" max:"100" usual:"0 10" doc:"full angle of the beam, horizontally; 0 means a ray without width. Needs intensity: range_corrected. Presets whose names end in _real have the device's if this isn't set; docs/lidars.md has the sources"`
-	DivergenceVertical float64           `attribute:"beam_divergence_vertical" unit:"mrad" max:"100" usual:"0 10" doc:"full angle of the beam, vertically; 0 means as horizontally"`
-	Definition         string            `attribute:"beam_definition" default:"fwhm" enum:"fwhm,1/e2,manual" doc:"where the beam's angle ends: at half of the maximum (FWHM), at 1/e2 of it, or where a manual ends it that doesn't say, which is taken as FWHM, as HELIOS++ does"`
-	Rays               int               `attribute:"beam_rays" default:"19" min:"7" max:"37" doc:"sub-rays of a beam, of equal energy, in rings about its centre: 7, 19 or 37"`
-	Pattern            string            `attribute:"beam_pattern" default:"adaptive" enum:"adaptive,full" doc:"which beams are traced by all their sub-rays. adaptive: those with an edge beside them. full: all, which also finds what is between two firings, such as a thin pole"`
-	Returns            sample.ReturnMode `attribute:"returns" default:"strongest" doc:"which echoes of a firing are points. dual has the strongest and the last, or the second strongest where these are one; triple the strongest, the last and the first"`
-	PulseWidth         float64           `attribute:"pulse_width" unit:"ns" default:"5" min:"0.1" max:"1000" usual:"1 20" doc:"duration of a pulse at half of its maximum. Its bins share the false alarms, and echoes merge that are nearer to one another than 0.85 of its half length in air (0.64 m for 5 ns), as Gaussian pulses do. 5 is assumed: sheets have none"`
-	MergeDistance      float64           `attribute:"merge_distance" unit:"m" max:"100" usual:"0 5" doc:"up to which distance echoes merge to one, by the device's own rule, such as 1 by the VLS-128's manual; 0 means by the pulse"`
+	DivergenceVertical float64           `attribute:"beam_divergence_vertical" unit:"mrad" max:"100" usual:"0 10" doc:"full angle of the beam, vertically; 0 means as horizontally. Needs beam_divergence"`
+	Definition         string            `attribute:"beam_definition" default:"fwhm" enum:"fwhm,1/e2,manual" doc:"where the beam's angle ends: at half of the maximum (FWHM), at 1/e2 of it, or where a manual ends it that doesn't say, which is taken as FWHM, as HELIOS++ does. Needs beam_divergence"`
+	Rays               int               `attribute:"beam_rays" default:"19" min:"7" max:"37" doc:"sub-rays of a beam, of equal energy, in rings about its centre: 7, 19 or 37. Needs beam_divergence"`
+	Pattern            string            `attribute:"beam_pattern" default:"adaptive" enum:"adaptive,full" doc:"which beams are traced by all their sub-rays. adaptive: those with an edge beside them. full: all, which also finds what is between two firings, such as a thin pole. Needs beam_divergence"`
+	Returns            sample.ReturnMode `attribute:"returns" default:"strongest" doc:"which echoes of a firing are points. dual has the strongest and the last, or the second strongest where these are one; triple the strongest, the last and the first. All but strongest need beam_divergence"`
+	MergeDistance      float64           `attribute:"merge_distance" unit:"m" max:"100" usual:"0 5" doc:"up to which distance echoes merge to one, by the device's own rule, such as 1 by the VLS-128's manual; 0 means by the pulse. Needs beam_divergence"`
 }
 
 // beamOnly are the attributes that mean nothing without a beam's width.
@@ -57,15 +56,16 @@ const rimRays = 4
 // beam is a beam that has a width.
 type beam struct {
 	Beam
-	sigma [2]float64 // deviations, horizontally and vertically, radians
+	sigma      [2]float64 // deviations, horizontally and vertically, radians
+	pulseWidth float64    // nanoseconds
 }
 
 // beam returns the options' beam, nil for a ray without width.
 func (o *Intensities) beam(given *sensors.Settings) (*beam, error) {
-	b := &beam{Beam: o.Beam}
+	b := &beam{Beam: o.Beam, pulseWidth: o.Radiometry.PulseWidth}
 	if b.Divergence == 0 {
 		for _, name := range beamOnly {
-			if given.IsSet(name) {
+			if given.Differs(name) {
 				return nil, fmt.Errorf("%w: %s is that of a beam with a width: set beam_divergence, or leave %[2]s out", sensors.ErrValue, name)
 			}
 		}
@@ -111,7 +111,7 @@ func (b *beam) merges() float64 {
 	if b.MergeDistance > 0 {
 		return b.MergeDistance
 	}
-	return mergedShare * metresPerNs * b.PulseWidth
+	return mergedShare * metresPerNs * b.pulseWidth
 }
 
 // subRays are the angles of the beam's rays from its centre, to the left and up, in radians: the centre, the
@@ -137,7 +137,7 @@ func (b *beam) subRays() (list [][2]float64) {
 }
 
 // texels is how many rows the table has for a scan of n firings: their neighbours, and the sub-rays.
-func (b *beam) texels(n int) int { return neighbourTexels*n + b.Rays + rimRays }
+func (b *beam) texels(n int) int { return shaders.NeighbourTexels*n + b.Rays + rimRays }
 
 // list writes the rows of the sub-rays.
 func (b *beam) list(dst []byte) {
@@ -161,10 +161,3 @@ func (b *beam) put(dst []byte, first int) {
 		binary.LittleEndian.PutUint32(dst[4*i:], w)
 	}
 }
-
-// Of shaders/lidar_echoes.comp: the size of a firing's neighbours in the table, in texels, and that of what a
-// firing's centre meets, in bytes.
-const (
-	neighbourTexels = shaders.NeighbourTexels
-	centerBytes     = 32
-)

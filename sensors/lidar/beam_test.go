@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,11 +116,79 @@ func TestBadBeams(t *testing.T) {
 		_, err := newLidar(attributes)
 		require.ErrorContains(t, err, want)
 	}
+	for _, plain := range []map[string]any{{}, {"intensity": "range_corrected"}, {"preset": real, "beam_divergence": 0}} {
+		plain["returns"], plain["beam_rays"], plain["columns"] = "strongest", 19, 4
+		_, err := newLidar(plain)
+		require.NoError(t, err, "a default spelt out: %v", plain)
+	}
 	for _, preset := range lidar.Presets() {
 		if strings.HasSuffix(preset, "_real") {
 			_, err := newLidar(map[string]any{"preset": preset, "returns": "dual", "columns": 4})
 			require.NoError(t, err, preset)
 		}
+	}
+}
+
+// What a preset's receiver and beam have is told of each attribute that isn't set.
+func TestARealPresetTellsWhatIsInForce(t *testing.T) {
+	ouster := map[string]any{
+		"intensity": "range_corrected", "r10": 40.0, "range_noise": 0.42, "intensity_code": "velodyne", "beam_divergence": 2.27,
+		"beam_divergence_vertical": 2.27, "beam_definition": "fwhm", "atmosphere_attenuation_rate": 1e-4, "dropoff_zero_intensity": 0.0,
+	}
+	velodyne := map[string]any{
+		"r10": 106.0, "beam_divergence": 3.0, "beam_divergence_vertical": 1.5, "beam_definition": "manual", "merge_distance": 1.0,
+	}
+	for _, c := range []struct{ attributes, want map[string]any }{
+		{map[string]any{"preset": "OusterOS1_64_real"}, ouster},
+		{map[string]any{"preset": "VelodyneVLS128_real"}, velodyne},
+		{map[string]any{"preset": "VelodyneVLS128_real", "beam_divergence": 3}, velodyne},
+		{map[string]any{"preset": "VelodyneVLS128_real", "beam_divergence": 2, "beam_divergence_vertical": 0},
+			map[string]any{"beam_divergence": 2.0, "beam_divergence_vertical": 2.0, "beam_definition": "manual"}},
+		{map[string]any{"intensity": "range_corrected", "r10": 70}, map[string]any{"atmosphere_attenuation_rate": 1e-4, "r10": 70.0}},
+		{map[string]any{"preset": "OusterOS1_64"}, map[string]any{"atmosphere_attenuation_rate": 0.004}},
+	} {
+		s, err := newLidar(c.attributes)
+		require.NoError(t, err)
+		told := s.(sensors.Deriver).Derived()
+		for name, want := range c.want {
+			assert.Equal(t, want, told[name], "%v: %s", c.attributes, name)
+		}
+		for name, value := range told {
+			assert.IsType(t, attribute(t, lidar.RayCastDefinition, name).Default, value, name)
+		}
+	}
+}
+
+// Attributes that New refuses aren't offered to a lidar that runs.
+func TestLiveAttributesAreThoseThatCanBeSet(t *testing.T) {
+	for _, c := range []struct {
+		attributes map[string]any
+		live       bool
+	}{
+		{nil, true},
+		{map[string]any{"intensity": "range_corrected"}, false},
+		{map[string]any{"preset": "OusterOS1_64_real"}, false},
+		{map[string]any{"preset": "OusterOS1_64_real", "intensity": "surface"}, true},
+	} {
+		s := settings(t, lidar.RayCastDefinition, c.attributes)
+		for _, name := range []string{"dropoff_zero_intensity", "dropoff_intensity_limit"} {
+			assert.Equal(t, c.live, slices.Contains(s.Live(), name), "%v: %s", c.attributes, name)
+			require.NoError(t, s.Set(name, 0.2))
+			_, err := lidar.RayCastDefinition.New(sensors.Spec{Definition: lidar.RayCastDefinition, Settings: s, Rate: simtime.Hz(10)})
+			assert.Equal(t, c.live, err == nil, "%v: %s", c.attributes, name)
+		}
+		assert.Contains(t, s.Live(), "range")
+	}
+}
+
+// A lidar that comes by network can't open files, and its user is told of which attribute.
+func TestFilesThatARequestNames(t *testing.T) {
+	registry, err := sensors.NewRegistry(lidar.RayCastDefinition)
+	require.NoError(t, err)
+	for _, name := range []string{"firing_table", "materials"} {
+		c := sensors.Config{ID: lidar.ID, Name: "roof", NoFiles: true, Attributes: map[string]any{name: "there.csv"}}
+		_, err := c.Resolve(registry)
+		require.ErrorContains(t, err, name+" names a file, and only the run's own rig may")
 	}
 }
 

@@ -3,9 +3,13 @@ package lidar
 import (
 	"encoding/binary"
 	"io"
+	"log/slog"
 
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // DeviceOf is the device that settings of a scan describe.
@@ -31,6 +35,15 @@ func KeptShare(s *sensors.Settings, transmission float64) float64 {
 		return 1
 	}
 	return slope*transmission + base
+}
+
+// WarnOfAbsent is what a lidar of these settings says at its start of the materials that a scene lacks.
+func WarnOfAbsent(s *sensors.Settings, log *slog.Logger, in *scene.Scene) {
+	made, err := RayCastDefinition.New(sensors.Spec{Settings: s, Rate: simtime.Hz(10)})
+	if err != nil {
+		panic(err)
+	}
+	made.(*cloudLidar).receiver.radiometry.warnOfAbsent(log, in)
 }
 
 // MaxFirings is how many rows a firing table may have.
@@ -87,7 +100,7 @@ func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32) {
 	o := firingOrder{list: t.all(nil)}
 	o.sort(t.keys)
 	n := neighbours{width: width}
-	bytes := make([]byte, 16*neighbourTexels*len(o.list))
+	bytes := make([]byte, 16*shaders.NeighbourTexels*len(o.list))
 	n.put(bytes, o.list, t)
 	rows = make([][]uint32, len(t.rows))
 	for i := range o.list {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -91,21 +92,22 @@ func readFirings(path string, periodSeconds float64) (*firingTable, error) {
 // firingColumn is a column of a table.
 type firingColumn struct {
 	name     string
+	unit     string // "" for none
 	low, top float64
 	needed   bool
 	set      func(f *firing, v float64)
 }
 
-// firingColumns are those that a table may have, in any order. Names may end in a unit ("Time/s"), and
+// firingColumns are those that a table may have, in any order. Names may end in the column's unit ("Time/s", "time [s]", "time (s)"), and
 // are in any case: the pattern files of Livox's simulations have Time/s, Azimuth/deg and Zenith/deg.
 var firingColumns = []firingColumn{
-	{"time", -1e6, 1e6, true, func(f *firing, v float64) { f.ns = int64(math.Round(v * 1e9)) }},
-	{"azimuth", -360, 360, true, func(f *firing, v float64) { f.azimuth = float32(mgl64.DegToRad(math.Remainder(v, 360))) }},
-	{"elevation", -90, 90, true, func(f *firing, v float64) { f.elevation = float32(mgl64.DegToRad(v)) }},
-	{"zenith", 0, 180, false, func(f *firing, v float64) { f.elevation = float32(mgl64.DegToRad(90 - v)) }},
-	{"ring", 0, math.MaxUint16, false, func(f *firing, v float64) { f.ring = uint16(v) }},
-	{"range_min", 0, 1000, false, func(f *firing, v float64) { f.minM = float32(v) }},
-	{"range_max", 0, 2000, false, func(f *firing, v float64) { f.maxM = float32(v) }},
+	{"time", "s", -1e6, 1e6, true, func(f *firing, v float64) { f.ns = int64(math.Round(v * 1e9)) }},
+	{"azimuth", "deg", -360, 360, true, func(f *firing, v float64) { f.azimuth = float32(mgl64.DegToRad(math.Remainder(v, 360))) }},
+	{"elevation", "deg", -90, 90, true, func(f *firing, v float64) { f.elevation = float32(mgl64.DegToRad(v)) }},
+	{"zenith", "deg", 0, 180, false, func(f *firing, v float64) { f.elevation = float32(mgl64.DegToRad(90 - v)) }},
+	{"ring", "", 0, math.MaxUint16, false, func(f *firing, v float64) { f.ring = uint16(v) }},
+	{"range_min", "m", 0, 1000, false, func(f *firing, v float64) { f.minM = float32(v) }},
+	{"range_max", "m", 0, 2000, false, func(f *firing, v float64) { f.maxM = float32(v) }},
 }
 
 // parseFirings reads a table's rows.
@@ -150,6 +152,9 @@ func unreadable(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it is empty: the first line names the columns, such as time,azimuth,elevation", ErrFirings)
 	}
+	if failed := new(fs.PathError); errors.As(err, &failed) { // a directory, or a disk that fails
+		return failed.Err
+	}
 	return fmt.Errorf("%w: %w", ErrFirings, err)
 }
 
@@ -162,9 +167,13 @@ func columnsOf(head []string) ([]firingColumn, error) {
 	var columns []firingColumn
 	has := map[string]bool{}
 	for _, text := range head {
-		name, _, _ := strings.Cut(strings.ToLower(strings.Trim(text, "\ufeff \t")), "/")
+		name, unit := nameAndUnit(text)
 		i := slices.Index(names, name)
 		switch {
+		case strings.ContainsAny(name, ";\t"):
+			return nil, fmt.Errorf("%w: column %.40q: separate the columns by commas", ErrFirings, text)
+		case i >= 0 && unit != "" && unit != firingColumns[i].unit:
+			return nil, fmt.Errorf("%w: column %.40q has another unit than %q", ErrFirings, text, firingColumns[i].unit)
 		case i < 0:
 			return nil, fmt.Errorf("%w: column %.40q: %s", ErrFirings, name, fault.Want(name, names...))
 		case has[name]:
@@ -182,6 +191,16 @@ func columnsOf(head []string) ([]firingColumn, error) {
 		}
 	}
 	return columns, nil
+}
+
+// nameAndUnit splits a column's head: NAME, NAME/UNIT, NAME [UNIT] or NAME (UNIT).
+func nameAndUnit(head string) (name, unit string) {
+	head = strings.ToLower(strings.Trim(head, "\ufeff \t"))
+	name, unit = head, ""
+	if at := strings.IndexAny(head, "/[("); at >= 0 {
+		name, unit = head[:at], strings.Trim(head[at:], "/[]() ")
+	}
+	return strings.TrimSpace(name), unit
 }
 
 func (c *firingColumn) read(f *firing, text string) error {

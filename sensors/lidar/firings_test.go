@@ -55,7 +55,9 @@ func TestBadFiringTables(t *testing.T) {
 		head[:22] + ",zenith\n":       "leave one out",
 		head[:22] + ",ring\n0,0,0,.5": "ring is 0.5, need a whole number",
 		head[:22] + ",range_min,range_max\n0,0,0,5,4": "range_min 5 is not below range_max 4",
-		"\"\n": "bad firing table",
+		"time;azimuth;elevation\n":                    "separate the columns by commas",
+		"time/s,azimuth/rad,elevation\n":              `column "azimuth/rad" has another unit than "deg"`,
+		"\"\n":                                        "bad firing table",
 	} {
 		path := fileOf(t, text)
 		_, err := lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": path}))
@@ -76,7 +78,15 @@ func TestBadFiringTables(t *testing.T) {
 		require.ErrorIs(t, err, sensors.ErrValue)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": good + ".not"}))
+	for _, units := range []string{"time/s,azimuth/deg,zenith/deg", "time[s],Azimuth [deg],elevation", " time (s),azimuth(deg),elevation (deg)"} {
+		path := fileOf(t, units+"\n0,0,0\n0.001,1,1\n")
+		_, err := lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": path}))
+		require.NoError(t, err, units)
+	}
+	dir := filepath.Dir(good)
+	_, err := lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": dir}))
+	require.EqualError(t, err, "read firing table "+dir+": is a directory")
+	_, err = lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": good + ".not"}))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	fast := fileOf(t, head+"0,0,0\n0.00000001,1,1\n")
 	_, err = lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": fast}))

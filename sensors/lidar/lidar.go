@@ -272,6 +272,8 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	Outputs: pointsOutput(),
 	Rate:    simtime.Hz(10),
 	Weather: received,
+	Refuses: refusedOf,
+	Devices: realPresets(),
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
 	light, err := o.Own.radiometry(o.Preset, spec.Settings)
 	if err != nil {
@@ -280,6 +282,9 @@ var RayCastDefinition = sensors.Define(sensors.Definition{
 	s, err := newCloudLidar(spec, o, o.Own.receiver(o.Preset == Uniform && o.FiringTable == "", spec.Settings, light), o.Own.Layout)
 	if err != nil {
 		return nil, err
+	}
+	if light != nil {
+		s.cloud.IntensityCode = string(light.IntensityCode)
 	}
 	if b := s.receiver.beam(); b != nil {
 		s.cloud.Returns = b.Returns
@@ -347,6 +352,9 @@ func newCloudLidar[K any](spec sensors.Spec, o Scan[K], r receiver, layout sampl
 func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if s.out, err = sensors.OutputOf[*sample.PointCloud](env, "points"); err != nil {
 		return err
+	}
+	if light := s.receiver.radiometry; light != nil {
+		light.warnOfAbsent(env.Log, env.Geometry.Scene)
 	}
 	return s.Sensor.Begin(ctx, env)
 }

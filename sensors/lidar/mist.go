@@ -60,7 +60,7 @@ type mistPlace struct{ at, drops, flakes, fog, fogAt float64 }
 func (r *radiometry) lens(own float64, w weather.State) mistLens {
 	threshold, atR10, weakest := r.levels()
 	l := mistLens{
-		start: assumedStart, end: assumedEnd, pulse: metresPerNs * r.pulseWidth, exit: exitWidth, spread: assumedDivergence,
+		start: assumedStart, end: assumedEnd, pulse: metresPerNs * r.PulseWidth, exit: exitWidth, spread: assumedDivergence,
 		weakest: threshold / atR10 * weakest, reach: r.maxM, extinction: own + w.Extinction(), snowyGround: snowReflectance[r.Wavelength],
 	}
 	l.faintestOfFogs = l.weakest * max(0, 1-6/threshold)

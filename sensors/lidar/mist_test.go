@@ -100,7 +100,7 @@ func TestDropsInABeam(t *testing.T) {
 
 // TestNothingFalls: dry air has no places, and a receiver whose beam is seen whole assumes an overlap for the weather alone.
 func TestNothingFalls(t *testing.T) {
-	r := &radiometry{Radiometry: Radiometry{R10: 100, Wavelength: "905", FalseAlarmRate: new(float64), RangeNoise: new(float64)}, pulseWidth: 5, maxM: 120}
+	r := &radiometry{Radiometry: Radiometry{R10: 100, Wavelength: "905", FalseAlarmRate: new(float64), RangeNoise: new(float64), PulseWidth: 5}, maxM: 120}
 	dry := r.mist(1e-4, weather.State{Visibility: 1e9})
 	assert.Equal(t, 1e-4, dry.lens.extinction)
 	assert.Zero(t, dry.far)

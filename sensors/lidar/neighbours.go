@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/raybridge/raybridge/shaders"
 )
 
 // nearWidths is how many beam widths a firing may be away, to be a neighbour.
@@ -16,7 +18,7 @@ const nearWidths = 3
 const mostLooks = 32
 
 // sectors is how many directions a firing has neighbours in, of each the nearest.
-const sectors = 4 * neighbourTexels
+const sectors = 4 * shaders.NeighbourTexels
 
 // noNeighbour stands in the table where there is none.
 const noNeighbour = math.MaxUint32

@@ -3,6 +3,7 @@
 package lidar_test
 
 import (
+	"log/slog"
 	"maps"
 	"math"
 	"os"
@@ -221,6 +222,17 @@ materials:
 		require.Len(t, points, 1)
 		assert.InEpsilon(t, min(100*c.want, 255), points[0].Intensity, 1e-4, "%+v", c)
 	}
+}
+
+// A name that the scene doesn't have changes nothing, and the start says so with the name that was meant.
+func TestAMaterialThatTheSceneLacks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "materials.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("materials: {brik: {reflectance_905: 0.2}, brick: {reflectance_905: 0.2}}\n"), 0o600))
+	var log strings.Builder
+	lidar.WarnOfAbsent(settings(t, lidar.RayCastDefinition, sharp(map[string]any{"materials": file, "intensity": "range_corrected"})), slog.New(slog.NewTextHandler(&log, nil)),
+		plate(20, scene.TagBuilding, func(m *scene.Material) { m.Name = "brick" }))
+	assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"))
+	assert.Contains(t, log.String(), `material=brik hint="did you mean brick?"`)
 }
 
 // Near by, the receiver doesn't see the whole beam. What the air takes is missing, too.

@@ -109,7 +109,7 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	}
 	shader.Results *= b.points()
 	shader.TableRows += b.texels(t.scan)
-	shader.HandOnBytes = centerBytes * t.scan
+	shader.HandOnBytes = shaders.CenterBytes * t.scan
 	shader.Steps = []compute.Step{
 		{Defines: []shaders.Define{shaders.Int("STEP", shaders.EchoCenters)}, Invocations: packets},
 		{Defines: []shaders.Define{shaders.Int("STEP", shaders.EchoBeams)}, Invocations: [3]int{t.scan, 1, 1}},
@@ -231,12 +231,16 @@ func (s *scanner) FieldOfView() sensors.FieldOfView {
 	return v
 }
 
-// Derived are the device's own ranges, and its receiver's share of what is lost.
+// Derived are the device's own ranges, its receiver and its beam, and the share of what is lost.
 func (s *scanner) Derived() map[string]any {
-	return map[string]any{
-		"range": s.device.MaxM, "range_min": s.device.MinM,
+	values := map[string]any{
+		"range": s.device.MaxM, "range_min": s.device.MinM, "atmosphere_attenuation_rate": s.receiver.attenuation,
 		"dropoff_general_rate": s.receiver.unfired, "dropoff_zero_intensity": s.receiver.lostAtZero,
 	}
+	if light := s.receiver.radiometry; light != nil {
+		light.derived(values)
+	}
+	return values
 }
 
 // reportEmpty counts scans that saw nothing, and says so now and then (law S5).

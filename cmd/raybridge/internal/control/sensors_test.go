@@ -21,6 +21,7 @@ type toldSensor struct {
 	Pose                struct{ X, Z, Yaw float64 }
 	FOV                 *toldView
 	Attributes          []toldAttribute
+	Live                map[string]any
 }
 
 type toldView struct {
@@ -139,6 +140,23 @@ func TestValuesOfAPreset(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Tune(pipeline.Tuning{Attributes: map[string]any{"dropoff_general_rate": 0.25, "range": 40}}))
 	is("puck", 0.25, 40)
+}
+
+// What a device's receiver decides is told, and what it refuses isn't offered.
+func TestValuesOfAReceiver(t *testing.T) {
+	p := newRun(t, pipeline.Config{Capacity: 1})
+	_, err := p.AddSensor(sensors.Config{ID: "sensor.lidar.ray_cast", Name: "ouster", Attributes: map[string]any{"preset": "OusterOS1_64_real"}})
+	require.NoError(t, err)
+	told := toldSensors(t, control.NewHandler(runOf(p)))["ouster"]
+	want := map[string]any{"intensity": "range_corrected", "r10": 40.0, "range_noise": 0.42, "beam_divergence": 2.27}
+	for _, a := range told.Attributes {
+		if value, ok := want[a.Name]; ok {
+			assert.Equal(t, value, a.Value, a.Name)
+		}
+		assert.False(t, a.Live && a.Name == "dropoff_zero_intensity")
+	}
+	assert.Contains(t, told.Live, "range")
+	assert.NotContains(t, told.Live, "dropoff_zero_intensity")
 }
 
 // Every type's attributes can be told, and a sensor that looks around says what it sees.

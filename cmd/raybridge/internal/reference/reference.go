@@ -381,20 +381,15 @@ stands for the type in wire formats and never changes. Coordinates are REP-103: 
 	return []byte(strings.TrimRight(p.String(), "\n") + "\n")
 }
 
-// The lines of docs/weather.md between which the table of sensors stands.
+// The line of docs/weather.md with which the table of sensors begins, and that with which a written part of a page ends.
 const (
 	feltBegins = "<!-- Sensors: written by `make generate`. -->\n"
-	feltEnds   = "<!-- . -->\n"
+	partEnds   = "<!-- . -->\n"
 )
 
 // Weather returns docs/weather.md, whose text is given, with the table of what each sensor feels of the weather. Those that feel none
 // of it have a row if they say why.
 func Weather(text []byte, registry *sensors.Registry) ([]byte, error) {
-	before, rest, begins := strings.Cut(string(text), feltBegins)
-	_, after, ends := strings.Cut(rest, feltEnds)
-	if !begins || !ends {
-		return nil, fmt.Errorf("docs/weather.md lacks the lines %s and %s around its table of sensors", strings.TrimSpace(feltBegins), strings.TrimSpace(feltEnds))
-	}
 	head, rows, without := []string{"sensor"}, [][]string{}, [][]string{}
 	for _, part := range (&sensors.Felt{}).Parts() {
 		head = append(head, code(part.Key))
@@ -413,11 +408,29 @@ func Weather(text []byte, registry *sensors.Registry) ([]byte, error) {
 		rows = append(rows, row)
 	}
 	var p page
-	p.WriteString(before + feltBegins + "\n")
 	p.table(head, rows)
 	p.table([]string{"feels none of it", "because"}, without)
-	p.WriteString(feltEnds + after)
-	return []byte(p.String()), nil
+	return fill("docs/weather.md", text, feltBegins, p.String())
+}
+
+// fill puts a part that is written into a page, between the line with which it begins and partEnds.
+func fill(name string, text []byte, begins, part string) ([]byte, error) {
+	before, rest, begun := strings.Cut(string(text), begins)
+	_, after, ended := strings.Cut(rest, partEnds)
+	if !begun || !ended {
+		return nil, fmt.Errorf("%s lacks the lines %s and %s around its table", name, strings.TrimSpace(begins), strings.TrimSpace(partEnds))
+	}
+	return []byte(before + begins + "\n" + part + partEnds + after), nil
+}
+
+// devicesBegin is the line of docs/lidars.md with which the table of devices begins.
+const devicesBegin = "<!-- Devices: written by `make generate`. -->\n"
+
+// Lidars returns docs/lidars.md, whose text is given, with the table of the devices of presets.
+func Lidars(text []byte, d *sensors.Definition) ([]byte, error) {
+	var p page
+	p.table(d.Devices.Head, d.Devices.Rows)
+	return fill("docs/lidars.md", text, devicesBegin, p.String())
 }
 
 // anchor is the link target that renderers give a heading.
@@ -721,6 +734,12 @@ func ShowSensor(out io.Writer, d *sensors.Definition) {
 		for _, more := range values[1:] {
 			fmt.Fprintf(w, "\t\t\t%s\t\n", more) // the last tab keeps the column one
 		}
+	}
+	if len(d.Devices.Rows) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(d.Devices.Head, "\t"))
+	}
+	for _, row := range d.Devices.Rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -42,8 +43,12 @@ func TestPagesAreInStep(t *testing.T) {
 	require.NoError(t, err)
 	weather, err = reference.Weather(weather, all.Registry())
 	require.NoError(t, err)
+	lidars, err := os.ReadFile("../../../../docs/lidars.md")
+	require.NoError(t, err)
+	lidars, err = reference.Lidars(lidars, lidar.RayCastDefinition)
+	require.NoError(t, err)
 	for path, want := range map[string][]byte{
-		"../../../../docs/weather.md": weather, "../../../../docs/messages.md": messages, "../../../../docs/raybridge-msgs.md": definitions,
+		"../../../../docs/lidars.md": lidars, "../../../../docs/weather.md": weather, "../../../../docs/messages.md": messages, "../../../../docs/raybridge-msgs.md": definitions,
 		"../../../../docs/config.md": reference.Config(), "../../../../docs/sensors.md": reference.Sensors(all.Registry()),
 		"../../../../docs/rigs.md": reference.Rigs(rig.Dialects()), "testdata/bridges.txt": listing(t),
 	} {
@@ -261,6 +266,7 @@ func TestShowSensor(t *testing.T) {
 			{Name: "real", Type: sensors.Float, Default: 1e30, Min: 0.25, Max: 3e38, Doc: "more"},
 		},
 	}
+	d.Devices = sensors.Table{Head: []string{"preset", "R10"}, Rows: [][]string{{"Model07", "40 m"}}}
 	each := &sensors.Definition{ID: "sensor.each", Doc: "all the time", EachFrame: true}
 	var frames strings.Builder
 	reference.ShowSensor(&frames, each)
@@ -278,7 +284,7 @@ func TestShowSensor(t *testing.T) {
 		"rings int 16 fixed: how many", "blades int 5 of the shutter; changes nothing: there is none", "iso float 100 changes nothing: light is not noisy",
 		"preset string Model00 Model00, Model01, Model02, Model03, Model04, Model05, which one",
 		"Model06, Model07, Model08, Model09, Model10, Model11",
-		"whole int 1 -2147483648 to 10000000 many", "real float 1e+30 0.25 to 3e+38 more",
+		"whole int 1 -2147483648 to 10000000 many", "real float 1e+30 0.25 to 3e+38 more", "", "preset R10", "Model07 40 m",
 	} {
 		assert.Equal(t, want, strings.Join(strings.Fields(lines[i]), " "))
 	}
