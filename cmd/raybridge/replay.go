@@ -186,7 +186,9 @@ type replayTopic struct {
 	publishers []bridges.Publisher[any] // nil for bridges that don't carry the type
 	track      *stream.Track            // nil without --stdout
 	messages   int64
-	mixed      bool // that its samples have several types was told
+	// unconverted has the bridges of which it was told that they can't take a message.
+	unconverted map[*bridges.Bridge]bool
+	mixed       bool // that its samples have several types was told
 }
 
 // newReplaySession opens the recordings and the bridges, and connects none.
@@ -555,7 +557,7 @@ func (s *replaySession) topicOf(m mcap.Message) *replayTopic {
 	return nil
 }
 
-// send publishes one sample on all bridges. What a bridge doesn't take is in its
+// send publishes one sample on all bridges that somebody listens to. What a bridge doesn't take is in its
 // statistics; only a recording that can't be written any more ends the replay.
 func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) error {
 	if err := ctx.Err(); err != nil {
@@ -572,14 +574,31 @@ func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) e
 		}
 	}
 	for i, publish := range t.publishers {
-		if publish == nil {
+		b := s.bridges[i]
+		if publish == nil || b.Status() == flow.Connected && !b.Listening(t.name) {
 			continue
 		}
-		if err := publish(ctx, message); errors.Is(err, flow.ErrWriteFailed) {
-			return fmt.Errorf("replay to bridge %s: %w", s.bridges[i].Info().Name, err)
+		err := publish(ctx, message)
+		if errors.Is(err, flow.ErrWriteFailed) {
+			return fmt.Errorf("replay to bridge %s: %w", b.Info().Name, err)
+		}
+		if errors.Is(err, bridges.ErrConvert) {
+			t.tellUnconverted(s.log, b, err)
 		}
 	}
 	return nil
+}
+
+// tellUnconverted says why a bridge can't take the topic's messages: once for each bridge, since the others are probably alike.
+func (t *replayTopic) tellUnconverted(log *slog.Logger, b *bridges.Bridge, err error) {
+	if t.unconverted[b] {
+		return
+	}
+	if t.unconverted == nil {
+		t.unconverted = map[*bridges.Bridge]bool{}
+	}
+	t.unconverted[b] = true
+	log.Warn("publish failed: the topic's first error is told", "bridge", specOf(b), "topic", t.name, "error", err)
 }
 
 // close ends the bridges, which first deliver what they have queued.

@@ -256,6 +256,30 @@ func TestReplayTellsWhatItLeavesOut(t *testing.T) {
 	assert.Contains(t, o.out, "/secret   1         their_msgs/msg/Secret: no sample for messages of this type")
 }
 
+// TestReplayTellsWhyABridgeCannot: the reason is told once, and scans of lidars that the bridge doesn't name aren't lost.
+func TestReplayTellsWhyABridgeCannot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, err := bridgesall.Registry().Open("mcap:two.mcap", bridges.Env{OutDir: dir, Now: func() simtime.Stamp { return 0 }})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	for _, topic := range []string{"/front", "/rear"} {
+		publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: topic, QoS: flow.SensorDataQoS})
+		require.NoError(t, err)
+		for i := range 3 {
+			require.NoError(t, publish(t.Context(), &sample.PointCloud{
+				Header: sample.Header{Stamp: simtime.Stamp(i * 100_000_000), FrameID: "f", Pose: spatial.Identity()}, Points: []sample.Point{{X: 1}},
+			}))
+		}
+	}
+	require.NoError(t, b.Close(t.Context()))
+	o := call(t, "replay", filepath.Join(dir, "two.mcap"), "--bridge", "velodyne:a.pcap?sensor=/front", "--out", t.TempDir(), "--fast")
+	assert.Equal(t, 1, strings.Count(o.err, "publish failed"), o.err)
+	assert.Regexp(t, `publish failed.*topic=/front.*convert message`, o.err)
+	assert.Contains(t, o.out, "convert_failed 3")
+	assert.NotContains(t, o.out, "not_connected", "of /rear")
+}
+
 func TestReplayEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	path := replayable(t, "a.mcap", true)
