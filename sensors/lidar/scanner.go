@@ -116,7 +116,7 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	}
 }
 
-// publishIn returns a compute.Shader's Publisher that hands on a scan's air. What publishes is made anew in another air only.
+// publishIn returns a compute.Shader's Publisher that hands on a scan's air. It makes another function only when the air has changed.
 func (s *scanner) publishIn(publish func(sensors.Tick, sample.Header, []sample.Point, air)) func() func(sensors.Tick, sample.Header, []sample.Point) {
 	var in air
 	var now func(sensors.Tick, sample.Header, []sample.Point)
