@@ -8,7 +8,7 @@
 //
 // and, with RADIOMETRY, behind the firings:
 //   1 a semantic tag, CLASSES of them: reflectance (below 0: none is known), gain of its retroreflectors, gain of
-//               all its surfaces, 0
+//               all its surfaces, 1 if the reflectance stands before the scene's own and its paint
 //   1 a material of the scene, where optics.y is 1: reflectance and gain, below 0 for its tag's, 0, 0
 //   1 a place, PLACES of them: drops and flakes up to its range that are seen, strength and range of fog's echo before it
 // A gain is the strength that comes back from a surface besides rho cos(incidence): pi times the coefficient of
@@ -192,7 +192,7 @@ float returnedShare(Hit hit, float cosine, uint what) {
     vec4 own = vec4(-1.0);
     for (bool named = optics.y != 0u; named; named = false) own = uintBitsToFloat(texelFetch(scan, int(optics.x + CLASSES) + index));
     float rho = optics.z != 0u || m.reflectance < 0.0 ? -1.0 : m.reflectance;
-    rho = rho < 0.0 && !m.paint ? byTag.x : rho;
+    rho = byTag.w > 0.0 || (rho < 0.0 && !m.paint) ? byTag.x : rho;
     rho = own.x >= 0.0 ? own.x : rho;
     for (bool colored = rho < 0.0; colored; colored = false)
         rho = dot(surfaceColor(m, hit.triangle, hit.barycentric, beamAt(textureCoordinates(hit.triangle, hit.barycentric))).rgb, vec3(0.2126, 0.7152, 0.0722));

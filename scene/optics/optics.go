@@ -44,7 +44,9 @@ func (o Surface) over(base Surface) Surface {
 // Table has the properties of surfaces by class and by material. It isn't changed once it is made: any
 // goroutine may read it.
 type Table struct {
-	Classes   map[scene.Tag]Surface
+	Classes map[scene.Tag]Surface
+	// Given is what the file alone says of classes.
+	Given     map[scene.Tag]Surface
 	Materials map[string]Surface
 }
 
@@ -121,7 +123,7 @@ func (t *Table) decodeClasses(n doc.Node) error {
 		if faults.Add(err) {
 			break
 		}
-		t.Classes[tag] = own.over(t.Classes[tag])
+		t.Given[tag], t.Classes[tag] = own, own.over(t.Classes[tag])
 	}
 	return faults.Err()
 }
@@ -147,7 +149,9 @@ func (t *Table) decodeMaterials(n doc.Node) error {
 }
 
 // Defaults returns the table of docs/materials.md.
-func Defaults() *Table { return &Table{Classes: maps.Clone(defaults), Materials: map[string]Surface{}} }
+func Defaults() *Table {
+	return &Table{Classes: maps.Clone(defaults), Given: map[scene.Tag]Surface{}, Materials: map[string]Surface{}}
+}
 
 // of makes the properties of a class.
 func of(at905, at1550, retro, beads float64) Surface {

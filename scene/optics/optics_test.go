@@ -22,6 +22,9 @@ func TestAFileIsOverTheDefaults(t *testing.T) {
 	leaves := got.Classes[scene.TagVegetation]
 	assert.Equal(t, 0.25, *leaves.Reflectance905)
 	assert.Equal(t, 0.242, *leaves.Reflectance1550, "the default's")
+	assert.Equal(t, 0.25, *got.Given[scene.TagVegetation].Reflectance905)
+	assert.Nil(t, got.Given[scene.TagVegetation].Reflectance1550)
+	assert.NotContains(t, got.Given, scene.TagRoads)
 	assert.Equal(t, 12.0, *got.Materials["door"].Retro)
 	assert.Nil(t, got.Materials["door"].Reflectance905)
 	assert.Equal(t, 0.554, *optics.Defaults().Classes[scene.TagVegetation].Reflectance905, "defaults stay")

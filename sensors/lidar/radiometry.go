@@ -185,7 +185,11 @@ func (r *radiometry) list(dst []byte, s *scene.Scene) {
 	for class := range shaders.Classes {
 		of := r.surfaces.Classes[scene.Tag(class)]
 		beads := gain(of.Beads, 0)
-		put(class, r.reflectance(&of), max(gain(of.Retro, 0), beads), beads)
+		first := 0.0
+		if own := r.surfaces.Given[scene.Tag(class)]; r.reflectance(&own) >= 0 {
+			first = 1
+		}
+		put(class, r.reflectance(&of), max(gain(of.Retro, 0), beads), beads, first)
 	}
 	if len(r.surfaces.Materials) == 0 {
 		return

@@ -195,29 +195,38 @@ func TestRetroreflectorsByTheirCoefficient(t *testing.T) {
 	}
 }
 
-// A material file gives classes and materials what they return, at each wavelength.
+// A material file gives classes and materials what they return, at each wavelength, before the scene does. The defaults of classes
+// stand behind the scene.
 func TestAMaterialFileGivesReflectances(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "materials.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(strings.TrimSpace(`
 classes:
   building: {reflectance_905: 0.11, reflectance_1550: 0.12}
+  wall: {reflectance_1550: 0.13}
 materials:
   brick: {reflectance_905: 0.21, reflectance_1550: 0.22}
   mirror: {reflectance_905: 0.31, retro: 2}
 `)), 0o600))
 	for _, c := range []struct {
 		name, wavelength string
+		tag              scene.Tag
 		own              float32
+		paint            bool
 		want             float64
 	}{
-		{"plain", "905", -1, 0.11},
-		{"plain", "905", 0.4, 0.4}, // the scene's own
-		{"plain", "1550", 0.4, 0.12},
-		{"brick", "905", 0.4, 0.21},
-		{"brick", "1550", -1, 0.22},
-		{"mirror", "905", -1, 0.31 + 2*math.Pi},
+		{"plain", "905", scene.TagBuilding, -1, false, 0.11},
+		{"plain", "905", scene.TagBuilding, 0.4, false, 0.11},
+		{"plain", "905", scene.TagBuilding, 0.4, true, 0.11},
+		{"plain", "1550", scene.TagBuilding, 0.4, false, 0.12},
+		{"plain", "905", scene.TagWall, 0.4, false, 0.4}, // the file has its other wavelength alone
+		{"plain", "905", scene.TagWall, -1, false, 0.35},
+		{"plain", "1550", scene.TagWall, 0.4, false, 0.13},
+		{"plain", "905", scene.TagWall, -1, true, 0.5}, // its colour
+		{"brick", "905", scene.TagBuilding, 0.4, false, 0.21},
+		{"brick", "1550", scene.TagBuilding, -1, false, 0.22},
+		{"mirror", "905", scene.TagBuilding, -1, false, 0.31 + 2*math.Pi},
 	} {
-		s := plate(20, scene.TagBuilding, func(m *scene.Material) { m.Name, m.Reflectance = c.name, c.own })
+		s := plate(20, c.tag, func(m *scene.Material) { m.Name, m.Reflectance, m.Paint = c.name, c.own, c.paint })
 		points := shots(t, s, 1, sharp(map[string]any{"materials": file, "wavelength": c.wavelength, "intensity_code": "hesai"}))
 		require.Len(t, points, 1)
 		assert.InEpsilon(t, min(100*c.want, 255), points[0].Intensity, 1e-4, "%+v", c)
