@@ -280,6 +280,13 @@ typedef struct {
 #define OF_SLOT(slot) (-1.0f - (float)(slot))
 #define SOLID -0.5f
 
+// one_plane is onePlane of the shader: the labels' low halves are instances.
+INLINE int one_plane(const echoes_settings *set, const glint *a, const glint *b) {
+    float height = a->range * a->cosine, step = (b->range - a->range) * a->cosine, off = b->range * b->cosine - height;
+    if (!(a->cosine > 0 && b->cosine > 0) || ((a->label ^ b->label) & 0xffff)) return 0;
+    return (off < 0 ? -off : off) <= EDGE * height && step * step <= set->width * (1.0f - a->cosine * a->cosine) * b->range * b->range;
+}
+
 // by_range sorts glints, unless all of them are one echo.
 INLINE void by_range(glint *list, uint32_t count, float merging) {
     float low = INFINITY, high = 0;
@@ -306,7 +313,7 @@ INLINE uint32_t merge(const echoing *c, glint *list, uint32_t count) {
         s += p.energy, moment += p.energy * p.range;
         if (p.energy > most.energy) most = p;
         solid |= p.cosine > SOLID;
-        if (i + 1 < count && !(list[i + 1].range - p.range > c->set.merging)) continue;
+        if (i + 1 < count && (list[i + 1].range - p.range <= c->set.merging || one_plane(&c->set, &p, &list[i + 1]))) continue;
         list[echoes++] = (glint){moment / s, s, solid && most.cosine < SOLID ? 0 : most.cosine, most.label};
         s = moment = 0, solid = 0, most = (glint){0, 0, 0, 0};
     }

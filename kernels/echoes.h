@@ -29,7 +29,7 @@ typedef struct {
     float deviation, least, alarms, clear;        // doubt of the shader
     uint32_t first, named, foreign, code;         // optics of the shader
     uint32_t sub_rays, first_sub_ray, full, mode; // beam of the shader
-    float merging, pad[3];
+    float merging, width, pad[2];                 // merging of the shader
     mist_settings mist;
 } echoes_settings;
 

@@ -52,7 +52,7 @@ layout(std140, binding = 0) uniform Settings {
     vec4 doubt; // square of the range's deviation at a ratio of 1, square of its least, share of false alarms, clear air's extinction per metre
     uvec4 optics; // first texel of the tags, 1 for materials of their own, 1 if the scene's reflectances aren't the laser's, scale of the intensity
     uvec4 beam; // sub-rays, their first texel, 1 if all beams are traced by all of them, which echoes are points
-    vec4 merging; // up to which distance echoes are one, in metres, 0, 0, 0
+    vec4 merging; // up to which distance echoes are one, in metres; square of the widest angle between sub-rays, 0, 0
     vec4 fog; // strength and range of its echo before what is far, from which range on that is, least strength of particles that are seen
     vec4 air; // range of the first place, what the last is behind it, drops and flakes up to that
     vec4 particles; // of drops and of flakes: reflectance, mean of what one is wider than the narrowest, in mm

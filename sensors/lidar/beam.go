@@ -136,6 +136,12 @@ func (b *beam) subRays() (list [][2]float64) {
 	return list
 }
 
+// widest is the largest angle between two of those that give echoes, radians.
+func (b *beam) widest() float64 {
+	rings := beamRings[b.Rays]
+	return 2 * rings[len(rings)-1].radius * max(b.sigma[0], b.sigma[1])
+}
+
 // texels is how many rows the table has for a scan of n firings: their neighbours, and the sub-rays.
 func (b *beam) texels(n int) int { return shaders.NeighbourTexels*n + b.Rays + rimRays }
 
@@ -156,6 +162,7 @@ func (b *beam) put(dst []byte, first int) {
 	}
 	words := [...]uint32{
 		uint32(b.Rays), uint32(first), full, uint32(slices.Index(b.Returns.Values(), string(b.Returns))), math.Float32bits(float32(b.merges())),
+		math.Float32bits(float32(b.widest() * b.widest())),
 	}
 	for i, w := range words {
 		binary.LittleEndian.PutUint32(dst[4*i:], w)

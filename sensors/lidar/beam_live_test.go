@@ -321,3 +321,55 @@ func TestAdaptiveBeamsSeeWhatFullOnesSee(t *testing.T) {
 		assert.Greater(t, pairs, 100)
 	}
 }
+
+// A level plane is one echo of a beam, however few sub-rays it has and however long it is on it: its end is that of a ray.
+func TestALevelPlaneIsOneEcho(t *testing.T) {
+	for _, height := range []float64{2, 0.3} {
+		b := scenetest.NewBuilder("ground")
+		b.Put("ground", scenetest.Plane(800, 8), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -height, scene.TagRoads))
+		end := math.Cbrt(0.277 * height * 200 * 200 / 0.1)
+		var rays []lidar.Ray
+		for i := range 180 {
+			sin := height / (end * (0.7 + float64(i)/400))
+			rays = append(rays, lidar.Ray{Direction: mgl64.Vec3{math.Sqrt(1 - sin*sin), 0, -sin}, TimeNs: int64(i) * 1000, MaxM: 500})
+		}
+		farthest := func(attributes map[string]any) (last float64) {
+			for _, p := range ranged(t, b.Scene, rays, sharp(attributes)) {
+				last = max(last, float64(p.Distance))
+			}
+			return last
+		}
+		want := farthest(map[string]any{"r10": 200})
+		for _, n := range []int{7, 19, 37} {
+			a := map[string]any{"r10": 200, "beam_divergence": 2.27, "beam_rays": n, "beam_pattern": "full"}
+			assert.InEpsilon(t, want, farthest(a), 0.02, "%d sub-rays, %v m high", n, height)
+			a["r10"], a["returns"] = 2000, "dual"
+			assert.Len(t, ranged(t, b.Scene, rays, sharp(a)), len(rays), "%d sub-rays, %v m high: one echo each", n, height)
+		}
+	}
+}
+
+// Two walls of one instance, one behind the other and nearer than 2 % of the range, aren't one plane.
+func TestStepsOfOneInstanceAreTwoEchoes(t *testing.T) {
+	const near, far = 40.0, 40.7
+	corner := func(x, y, z float32) mgl32.Vec3 { return mgl32.Vec3{x, y, z} }
+	facing := mgl32.Vec3{-1, 0, 0}
+	mesh := scene.Mesh{
+		Name: "steps",
+		Positions: []mgl32.Vec3{
+			corner(near, 10, -10), corner(near, 0, -10), corner(near, 0, 10), corner(near, 10, 10),
+			corner(far, 0.5, -10), corner(far, -10, -10), corner(far, -10, 10), corner(far, 0.5, 10),
+		},
+		Normals: []mgl32.Vec3{facing, facing, facing, facing, facing, facing, facing, facing},
+		Indices: []uint32{0, 1, 2, 0, 2, 3, 4, 5, 6, 4, 6, 7},
+	}
+	b := scenetest.NewBuilder("steps")
+	b.Put("steps", mesh, scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagBuilding))
+	points := ranged(t, b.Scene, fan(1, 0), beamed(map[string]any{"returns": "dual"}))
+	require.Len(t, points, 2)
+	for i, p := range points {
+		assert.Condition(t, func() bool {
+			return math.Abs(float64(p.Distance)-near) < 0.01 || math.Abs(float64(p.Distance)-far) < 0.01
+		}, "point %d: %v", i, p.Distance)
+	}
+}

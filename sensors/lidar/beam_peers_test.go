@@ -3,7 +3,9 @@
 package lidar_test
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,8 +25,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// TestPeerEmbreeTracesTheSubRays: Embree finds the ranges of all sub-rays of beams among loose triangles. As many echoes come
-// back as groups of them lie apart, and each of its own group.
+// TestPeerEmbreeTracesTheSubRays: Embree finds the ranges of all sub-rays of beams among loose triangles, each an instance. As many
+// echoes come back as groups of them lie apart, and each of its own group. On one triangle none are apart.
 func TestPeerEmbreeTracesTheSubRays(t *testing.T) {
 	const firings, subRays, divergence, apart = 400, 19, 20e-3, 0.64
 	rng := rand.New(rand.NewPCG(7, 19))
@@ -34,14 +36,19 @@ func TestPeerEmbreeTracesTheSubRays(t *testing.T) {
 		d := mgl64.Vec3{1, rng.Float64() - 0.5, rng.Float64() - 0.5}.Normalize()
 		rays[i] = lidar.Ray{Direction: d, TimeNs: int64(i) * 1000, MaxM: 200}
 	}
-	ranges := embreeRanges(t, triangles, subRaysOf(rays, divergence/deviations))
+	subs := subRaysOf(rays, divergence/deviations)
+	ranges := embreeRanges(t, triangles, subs)
 	points := map[uint32][]sample.Point{}
 	for _, p := range ranged(t, soup, rays, beamed(map[string]any{"beam_divergence": divergence * 1e3, "returns": "triple", "merge_distance": apart})) {
 		points[p.Ray] = append(points[p.Ray], p)
 	}
 	several := 0
 	for i := range rays {
-		groups, sure := echoesOf(ranges[i*subRays:][:subRays], apart)
+		var parts []subEcho
+		for k := i * subRays; k < (i+1)*subRays; k++ {
+			parts = append(parts, subEcho{ranges[k], triangleAt(triangles, mgl32.Vec3(subs[6*k+3:6*k+6]).Mul(ranges[k]))})
+		}
+		groups, sure := echoesOf(parts, apart)
 		if !sure {
 			continue
 		}
@@ -70,23 +77,48 @@ func within(t *testing.T, echo [2]float64, p sample.Point) {
 
 // echoesOf are the nearest and the farthest range of each echo of some sub-rays. It is sure unless ranges are nearly the distance apart
 // at which echoes part.
-func echoesOf(ranges []float32, apart float64) (echoes [][2]float64, sure bool) {
+func echoesOf(parts []subEcho, apart float64) (echoes [][2]float64, sure bool) {
 	sure = true
-	for _, r := range slices.Sorted(slices.Values(ranges)) {
-		if n := len(echoes); math.IsInf(float64(r), 1) {
+	slices.SortFunc(parts, func(a, b subEcho) int { return cmp.Compare(a.t, b.t) })
+	for i, p := range parts {
+		r := float64(p.t)
+		if n := len(echoes); math.IsInf(r, 1) {
 			break
-		} else if n == 0 || float64(r)-echoes[n-1][1] > apart {
-			echoes = append(echoes, [2]float64{float64(r), float64(r)})
+		} else if n == 0 || r-echoes[n-1][1] > apart && p.triangle != parts[i-1].triangle {
+			echoes = append(echoes, [2]float64{r, r})
 		} else {
-			echoes[n-1][1] = float64(r)
+			echoes[n-1][1] = r
 		}
 	}
-	for i := 1; i < len(ranges); i++ {
+	for i := 1; i < len(parts); i++ {
 		for k := range i {
-			sure = sure && math.Abs(math.Abs(float64(ranges[i]-ranges[k]))-apart) > 5e-3
+			sure = sure && math.Abs(math.Abs(float64(parts[i].t-parts[k].t))-apart) > 5e-3
 		}
 	}
 	return echoes, sure
+}
+
+// subEcho is the range of a sub-ray, and what it meets.
+type subEcho struct {
+	t        float32
+	triangle int
+}
+
+// triangleAt is the triangle, nine numbers each, that has a point, -1 for none.
+func triangleAt(triangles []float32, p mgl32.Vec3) int {
+	best, nearest := -1, 2e-3
+	for i := range len(triangles) / 9 {
+		a, b, c := mgl32.Vec3(triangles[9*i:9*i+3]), mgl32.Vec3(triangles[9*i+3:9*i+6]), mgl32.Vec3(triangles[9*i+6:9*i+9])
+		n := b.Sub(a).Cross(c.Sub(a)).Normalize()
+		inside := true
+		for _, edge := range [][2]mgl32.Vec3{{a, b}, {b, c}, {c, a}} {
+			inside = inside && edge[1].Sub(edge[0]).Cross(p.Sub(edge[0])).Dot(n) >= -1e-3
+		}
+		if off := math.Abs(float64(p.Sub(a).Dot(n))); inside && off < nearest {
+			best, nearest = i, off
+		}
+	}
+	return best
 }
 
 // subRaysOf are origin and direction of the 19 sub-rays of each firing, by docs/lidars.md.
@@ -110,7 +142,9 @@ func subRaysOf(rays []lidar.Ray, sigma float64) (list []float32) {
 
 // looseTriangles is a scene of triangles of some metres, 5 to 40 m ahead, and their corners.
 func looseTriangles(rng *rand.Rand, n int) (*scene.Scene, []float32) {
-	mesh := scene.Mesh{Name: "loose"}
+	b := scenetest.NewBuilder("loose")
+	grey := scenetest.Matte("grey", 0.5, 0.5, 0.5)
+	grey.Reflectance = 0.5
 	var corners []float32
 	for i := range n {
 		distance := 5 + 35*rng.Float32()
@@ -121,14 +155,10 @@ func looseTriangles(rng *rand.Rand, n int) (*scene.Scene, []float32) {
 			corners = append(corners, c[k][:]...)
 		}
 		normal := c[1].Sub(c[0]).Cross(c[2].Sub(c[0])).Normalize()
-		mesh.Positions = append(mesh.Positions, c[:]...)
-		mesh.Normals = append(mesh.Normals, normal, normal, normal)
-		mesh.Indices = append(mesh.Indices, uint32(3*i), uint32(3*i+1), uint32(3*i+2))
+		name := fmt.Sprintf("triangle %d", i)
+		mesh := scene.Mesh{Name: name, Positions: c[:], Normals: []mgl32.Vec3{normal, normal, normal}, Indices: []uint32{0, 1, 2}}
+		b.Put(name, mesh, grey, scenetest.At(0, 0, 0, scene.TagBuilding))
 	}
-	b := scenetest.NewBuilder("loose")
-	grey := scenetest.Matte("grey", 0.5, 0.5, 0.5)
-	grey.Reflectance = 0.5
-	b.Put("loose", mesh, grey, scenetest.At(0, 0, 0, scene.TagBuilding))
 	return b.Scene, corners
 }
 

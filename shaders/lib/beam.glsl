@@ -102,6 +102,14 @@ bool besideEdge(int i, Center center, vec3 normal, vec3 origin) {
     return edge;
 }
 
+// onePlane tells whether two parts, the nearer first, are of one plane of one instance: as far from it is the sensor, and no farther
+// from one another are they than the beam is long on it.
+bool onePlane(Part a, Part b) {
+    float height = a.range * a.cosine, step = (b.range - a.range) * a.cosine;
+    bool surfaces = min(a.cosine, b.cosine) > 0.0 && labelInstance(a.what) == labelInstance(b.what);
+    return surfaces && abs(b.range * b.cosine - height) <= EDGE * height && step * step <= merging.y * (1.0 - a.cosine * a.cosine) * b.range * b.range;
+}
+
 // Seen is an echo that was detected, of strength s.
 struct Seen {
     uint returns; // 0 for none
@@ -132,7 +140,7 @@ Chosen choose(Firing f) {
         s += part.energy;
         moment += part.energy * part.range;
         if (part.energy > most.energy) most = part;
-        bool ends = i + 1 == partCount || parts[i + 1].range - part.range > merging.x;
+        bool ends = i + 1 == partCount || (parts[i + 1].range - part.range > merging.x && !onePlane(part, parts[i + 1]));
         for (; ends; ends = false) {
             Echo e = received(f, solid ? echo : MIST_ECHO + slotOf(most.cosine), true, s, moment / s, !solid && slotOf(most.cosine) != FOG_SLOT);
             if (most.cosine < SOLID) most.cosine = 0.0;
