@@ -9,6 +9,7 @@
 enum { PASSES = 2, RIM = 4, NEIGHBOURS = 8, MOST_SUB_RAYS = 37, MOST_GLINTS = MOST_SUB_RAYS * (PASSES + 1) + GLIMPSES };
 enum { CENTER_BYTES = 32, WIDE_CHUNK = 128 }; // firings whose sub-rays are traced together
 enum { NEED_CENTER, NEED_RIM, NEED_ALL };
+enum { OPEN_SIDE = -2 };
 
 #define SMOOTH 0.25f
 #define GLASS 1.5f
@@ -132,6 +133,7 @@ INLINE vm beside_edge(const echoing *c, vi at, const middle *b) {
         v_rows(c->table, at * 2 + (int32_t)(2 * c->count) + k / 4, four);
         for (int j = 0; j < 4; j++) {
             vm there = i_below(as_i(four[j]), i_set((int32_t)c->count));
+            edge = edge | i_eq(as_i(four[j]), i_set(OPEN_SIDE));
             if (!m_any(there)) continue;
             vi other = i_sel(there, as_i(four[j]), i_set(0));
             vf point[4];

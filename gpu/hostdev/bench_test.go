@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/hostdev"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
@@ -213,6 +214,40 @@ func BenchmarkReceiversInWeather(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkSecondEchoes counts, of a scan of each _real preset in the demo's city, the firings of which returns: dual has two points, with
+// adaptive beams and with full ones. docs/lidars.md has the figures.
+func BenchmarkSecondEchoes(b *testing.B) {
+	town, err := city.Generate(city.Options{Seed: 1, Triangles: 100_000})
+	require.NoError(b, err)
+	thread, err := gpu.Start(hostdev.Open(hostdev.Options{Threads: 2}))
+	require.NoError(b, err)
+	defer func() { require.NoError(b, thread.Close()) }()
+	for _, preset := range lidar.Presets() {
+		if !strings.HasSuffix(preset, "_real") {
+			continue
+		}
+		b.Run(preset, func(b *testing.B) {
+			for b.Loop() {
+				for _, pattern := range []string{"adaptive", "full"} {
+					h := sensortest.New(b, lidar.RayCastDefinition, sensortest.Options{
+						Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route,
+						Attributes: map[string]any{"preset": preset, "returns": "dual", "beam_pattern": pattern},
+					})
+					h.Fire(period)
+					pairs, points := 0, sensortest.Last[*sample.PointCloud](h, "points").Points
+					for i := range points[1:] {
+						if points[i].Ray == points[i+1].Ray {
+							pairs++
+						}
+					}
+					h.End()
+					b.ReportMetric(float64(pairs), pattern+"-pairs")
+				}
+			}
+		})
 	}
 }
 

@@ -279,17 +279,27 @@ func TestReturnsOfNoneToThreeWalls(t *testing.T) {
 	}
 }
 
-// Where a straight edge is beside the centre of a beam, some neighbour meets something else, and a ray at the rim does: an
-// adaptive pattern has the points of a full one, except at corners.
+// Where a straight edge is beside the centre of a beam, some neighbour meets something else, or no neighbour can tell, and a ray at the
+// rim does: an adaptive pattern has the points of a full one, except at corners. So it is whether firings are near to one another or not.
 func TestAdaptiveBeamsSeeWhatFullOnesSee(t *testing.T) {
+	for _, c := range []struct {
+		across, up float64 // between firings 3 mrad wide
+		pairs      int
+	}{{4e-3, 3e-3, 100}, {12.3e-3, 11e-3, 10}, {1e-3, 35e-3, 10}} {
+		t.Run(fmt.Sprintf("%v mrad apart", 1e3*c.across), func(t *testing.T) { seeAsFullOnes(t, c.across, c.up, c.pairs) })
+	}
+}
+
+func seeAsFullOnes(t *testing.T, across, up float64, least int) {
+	t.Helper()
 	plate := panel{distance: 12, left: 1.01, right: -0.7, top: 0.52, bottom: -0.4}
-	s := panels(plate, panel{distance: 25, left: 20, right: -20, top: 20, bottom: -20})
+	s := panels(plate, panel{distance: 25, left: 60, right: -60, top: 60, bottom: -60})
 	var rays []lidar.Ray
-	for i := range 41 { // a row isn't beside the row before
-		sin, cos := math.Sincos((float64(i*17%41) - 20) * 3e-3)
-		for _, r := range fan(61, 4e-3) {
-			direction := mgl64.Vec3{cos * r.Direction[0], cos * r.Direction[1], sin}
-			rays = append(rays, lidar.Ray{Direction: direction, TimeNs: int64(61*i)*1000 + r.TimeNs, MaxM: 200})
+	for i := range 41 { // a row isn't beside the row before, and its columns aren't above those of others
+		sin, cos := math.Sincos((float64(i*17%41) - 20) * up)
+		for k := range 61 {
+			y, x := math.Sincos((float64(k) - 30 + math.Mod(0.38*float64(i), 1)) * across)
+			rays = append(rays, lidar.Ray{Direction: mgl64.Vec3{cos * x, cos * y, sin}, TimeNs: int64(61*i+k) * 1000, MaxM: 200})
 		}
 	}
 	corner := func(ray uint32) bool {
@@ -318,7 +328,7 @@ func TestAdaptiveBeamsSeeWhatFullOnesSee(t *testing.T) {
 				pairs++
 			}
 		}
-		assert.Greater(t, pairs, 100)
+		assert.Greater(t, pairs, least)
 	}
 }
 

@@ -77,13 +77,20 @@ func TestNeighboursAreNearByAngle(t *testing.T) {
 		}
 	}
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(grid), func(i, j int) { grid[i], grid[j] = grid[j], grid[i] })
-	rows := lidar.NeighboursOf(tableOfDirections(t, grid), [2]float64{width, width})
+	rows, open := lidar.NeighboursOf(tableOfDirections(t, grid), [2]float64{width, width})
 	for i, of := range rows {
 		for _, k := range of {
 			x := math.Remainder(grid[k][0]-grid[i][0], 360) * math.Cos(grid[i][1]*math.Pi/180)
 			require.Less(t, math.Hypot(x, grid[k][1]-grid[i][1]), 0.6)
 			require.NotEqual(t, i, int(k))
 		}
+		sides := 0
+		for _, border := range []bool{math.Abs(math.Remainder(grid[i][0]-180, 360)) > 0.3, math.Abs(grid[i][1]+9.4) > 0.5} {
+			if border {
+				sides++
+			}
+		}
+		require.Equal(t, sides, open[i], "firing at %v", grid[i])
 		if middle := math.Abs(grid[i][0]) > 179.9 && math.Abs(grid[i][1]+9.4) < 0.1; middle {
 			require.Len(t, of, 8)
 			for _, k := range of { // the eight around it
@@ -92,8 +99,9 @@ func TestNeighboursAreNearByAngle(t *testing.T) {
 			}
 		}
 	}
-	alone := lidar.NeighboursOf(tableOfDirections(t, [][2]float64{{0, 0}, {1, 0}, {0, 1}, {0, 89.999}, {90, 89.999}}), [2]float64{width, width})
+	alone, open := lidar.NeighboursOf(tableOfDirections(t, [][2]float64{{0, 0}, {1, 0}, {0, 1}, {0, 89.999}, {90, 89.999}}), [2]float64{width, width})
 	assert.Equal(t, [][]uint32{nil, nil, nil, {4}, {3}}, alone, "near the zenith all azimuths are near")
+	assert.Equal(t, []int{4, 4, 4, 3, 3}, open)
 }
 
 // A beam that can't be is refused by name.

@@ -95,22 +95,28 @@ func SubRays(b Beam) (list [][2]float64, rim int) {
 	return made.subRays(), rimRays
 }
 
-// NeighboursOf is, for each of the rows of a table, the rows that neighbour it, for beams of some full widths at half maximum.
-func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32) {
+// NeighboursOf is, for each of the rows of a table, the rows that neighbour it, for beams of some full widths at half maximum, and how
+// many of its sides are open.
+func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32, open []int) {
 	o := firingOrder{list: t.all(nil)}
 	o.sort(t.keys)
 	n := neighbours{width: width}
 	bytes := make([]byte, 16*shaders.NeighbourTexels*len(o.list))
 	n.put(bytes, o.list, t)
-	rows = make([][]uint32, len(t.rows))
+	rows, open = make([][]uint32, len(t.rows)), make([]int, len(t.rows))
 	for i := range o.list {
+		row := o.list[i].row
 		for k := range sectors {
-			if at := binary.LittleEndian.Uint32(bytes[4*(sectors*i+k):]); at != noNeighbour {
-				rows[o.list[i].row] = append(rows[o.list[i].row], o.list[at].row)
+			switch at := binary.LittleEndian.Uint32(bytes[4*(sectors*i+k):]); at {
+			case noNeighbour:
+			case openSide:
+				open[row]++
+			default:
+				rows[row] = append(rows[row], o.list[at].row)
 			}
 		}
 	}
-	return rows
+	return rows, open
 }
 
 // Halved is 2^-x, as lidars in a weather have it.

@@ -20,8 +20,12 @@ const mostLooks = 32
 // sectors is how many directions a firing has neighbours in, of each the nearest.
 const sectors = 4 * shaders.NeighbourTexels
 
-// noNeighbour stands in the table where there is none.
-const noNeighbour = math.MaxUint32
+// What stands in the table where there is no neighbour: openSide where all three sectors of a side have none, so that nobody tells
+// whether an edge is there.
+const (
+	noNeighbour = math.MaxUint32
+	openSide    = math.MaxUint32 - 1
+)
 
 // neighbours finds which firings of a scan point to near places, wherever they stand in the table. It keeps its
 // memory.
@@ -45,7 +49,7 @@ type band struct {
 }
 
 // put writes, for each firing of the list, the places of its neighbours: in each of eight sectors the nearest within
-// three beam widths.
+// three beam widths, and which sides are open.
 func (n *neighbours) put(dst []byte, list []timed, t *firingTable) {
 	n.sort(list, t)
 	for i := range n.all {
@@ -78,7 +82,7 @@ func (n *neighbours) sort(list []timed, t *firingTable) {
 	}
 }
 
-// around returns the places of a firing's neighbours.
+// around returns the places of a firing's neighbours, and its open sides.
 func (n *neighbours) around(a *aimed) [sectors]uint32 {
 	var found [sectors]uint32
 	var best [sectors]float64
@@ -118,6 +122,11 @@ func (n *neighbours) around(a *aimed) [sectors]uint32 {
 			if look(&in[(from-1-i+len(in))%len(in)]) {
 				break
 			}
+		}
+	}
+	for k := 0; k < sectors; k += 2 { // the middles of the sides
+		if found[k] == noNeighbour && found[k+1] == noNeighbour && found[(k+sectors-1)%sectors] == noNeighbour {
+			found[k] = openSide
 		}
 	}
 	return found

@@ -15,7 +15,7 @@ const int RIM = 4;
 const float EDGE = 0.02;
 
 const uint NEIGHBOURS = 8u;
-const uint NO_NEIGHBOUR = 0xffffffffu;
+const uint OPEN_SIDE = 0xfffffffeu; // no firing is near on that side
 
 // Which echoes are points: beam.w.
 const uint MODE_STRONGEST = 0u;
@@ -89,12 +89,13 @@ bool differs(Center center, vec3 normal, vec3 origin, vec4 at, int instance) {
     return both ? instance != center.surface.z || off : at.w >= 0.0 || center.point.w >= 0.0;
 }
 
-// besideEdge tells whether the centre of a neighbour of beam i meets something else.
+// besideEdge tells whether the centre of a neighbour of beam i meets something else, or a side has no neighbour that could tell.
 bool besideEdge(int i, Center center, vec3 normal, vec3 origin) {
     bool edge = false;
     for (uint k = 0u; k < NEIGHBOURS; k++) {
         uint at = texelFetch(scan, int(2u * shape.x + 2u * uint(i) + k / 4u))[k % 4u];
-        for (bool there = at != NO_NEIGHBOUR; there; there = false) {
+        edge = edge || at == OPEN_SIDE;
+        for (bool there = at < shape.x; there; there = false) {
             Center other = centers[at];
             edge = edge || (other.point.w != NOT_FIRED && differs(center, normal, origin, other.point, other.surface.z));
         }
