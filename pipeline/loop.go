@@ -167,8 +167,8 @@ func (l *loop) beginInstant(ctx context.Context, t simtime.Stamp) (*instant, err
 	return i, nil
 }
 
-// reportWeather has the run's sensor of the weather tell of the coming instant, if another weather begins with it. Who has no
-// weather has no such sensor, and recordings without its topic.
+// reportWeather has the run's sensor of the weather tell of the coming instant, if another weather begins with it. A run without
+// weather has no such sensor, and its recordings no such topic.
 func (l *loop) reportWeather() {
 	coming := l.scenery.history.Weather().Coming()
 	if coming == l.weather {
