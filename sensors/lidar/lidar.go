@@ -371,7 +371,8 @@ func (s *cloudLidar) Tune(fresh sensors.Sensor) error {
 func (s *cloudLidar) publish(at sensors.Tick, header sample.Header, points []sample.Point, in air) {
 	m := &s.cloud
 	m.Header = header
-	dimmer, returns := s.receiver.dimmer(in), 0
+	dimmer := s.receiver.dimmer(in)
+	var returns int
 	if m.Organized {
 		m.Points, returns = markMisses(m.Points[:0], points)
 		dimmer.dim(m.Points)
