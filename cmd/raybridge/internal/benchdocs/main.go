@@ -105,8 +105,8 @@ var parts = []part{
 		{goPackage: "./sensors/camera", args: []string{"-bench", "^BenchmarkShutter640x480$", "-benchtime", "12x"}, label: "_shutter"},
 	}, [][]column{{{"a frame, CPU time", "Lens640x480.cpu-ms/frame", ""}}, {{"a frame, CPU time", "Shutter640x480.cpu-ms/frame", ""}}}, ""},
 	{"weather", []command{goBench("./sensors/camera", "^BenchmarkWeather640x480$", "-benchtime", "80x")}, [][]column{{
-		{"clear air", "Weather640x480.clear-ns/pixel", ""}, {"more in fog", "Weather640x480.fog-ns/pixel", ""}, {"on wet ground", "Weather640x480.wet-ns/pixel", ""},
-		{"in rain", "Weather640x480.rain-ns/pixel", ""}, {"in snow", "Weather640x480.snow-ns/pixel", ""},
+		{"clear air", "clear-ns/pixel", ""}, {"more in fog", "fog-ns/pixel", ""}, {"on wet ground", "wet-ns/pixel", ""},
+		{"in rain", "rain-ns/pixel", ""}, {"in snow", "snow-ns/pixel", ""},
 	}}, ""},
 	{"stream", of("stream"), [][]column{{
 		{"stream", "stream.bytes_per_s", ""}, {"TCP", "tcp.bytes_per_s", ""}, {"ratio", "stream.ratio", ""},
