@@ -22,8 +22,8 @@ import (
 	"github.com/raybridge/raybridge/world"
 )
 
-// TestARunsWeather is the configuration's, and again after a reset. A topic and a recording say what it was. Without the key
-// there are neither.
+// TestARunsWeather is the configuration's, and again after a reset. A topic and a recording say what it was, unless
+// the key is left out.
 func TestARunsWeather(t *testing.T) {
 	t.Parallel()
 	without := opened(t, "", raybridge.Config{})

@@ -1,6 +1,6 @@
 // The steps of lidar.echoes for beams with a width, lib/beam.glsl, and its run. A block's firings are looked at one by
-// one. Those beside an edge are gathered, and their rays at the rim traced in full packets; then those that need all of
-// their sub-rays. So packets have firings that point side by side, and their lanes are busy.
+// one. The ones beside an edge are gathered, and their rays at the rim traced in full packets; then all sub-rays of the
+// ones that need them. So packets have firings that point side by side, and their lanes are busy.
 #ifndef BEAMS_H
 #define BEAMS_H
 
@@ -302,8 +302,8 @@ INLINE void by_range(glint *list, uint32_t count, float merging) {
     }
 }
 
-// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. Of an
-// echo energy is s.
+// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. An
+// echo's energy is s.
 INLINE uint32_t merge(const echoing *c, glint *list, uint32_t count) {
     uint32_t echoes = 0;
     by_range(list, count, c->set.merging);
@@ -439,8 +439,8 @@ INLINE void sort_out(const echoing *c, beams *w, uint32_t first, uint32_t end) {
     }
 }
 
-// trace_rims traces four rays at the rim of each of the firings beside an edge. Those of which one meets something
-// else need all their rays.
+// trace_rims traces four rays at the rim of each of the firings beside an edge. If one of the four meets something
+// else, the firing needs all its rays.
 INLINE void trace_rims(const echoing *c, beams *w) {
     uint32_t n = RIM * w->rims;
     memset(w->edge, 0, w->rims);

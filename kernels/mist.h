@@ -1,4 +1,4 @@
-// What fog, drops and flakes send back to a lidar with a threshold, and what flakes hide: lib/mist.glsl. echoes.h includes it.
+// Echoes of fog, drops and flakes for a lidar with a threshold, and the surfaces that flakes hide: lib/mist.glsl. echoes.h includes it.
 #ifndef MIST_H
 #define MIST_H
 

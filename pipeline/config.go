@@ -75,8 +75,8 @@ type Config struct {
 	// Defaults are what attributes have that a sensor leaves out: those of the bridges that the
 	// run will have (bridges.Info).
 	Defaults []bridges.Default
-	// Wants are the sensors that those bridges want (bridges.Info). What is wanted beside another sensor comes and goes with
-	// it; AddWanted adds the others.
+	// Wants are the sensors that those bridges want (bridges.Info). A sensor that is wanted beside another comes and goes
+	// with it; AddWanted adds the others.
 	Wants []bridges.Want
 
 	// OutDir is where bridges put files with relative names.

@@ -44,7 +44,7 @@ func (p *Pipeline) AddTransforms() error {
 func (p *Pipeline) AddOnce(c sensors.Config) error { return p.roster.addOnce(c) }
 
 // AddWanted adds the sensors of Config.Wants that the rig hasn't got, for the bridges that want them alone. They have no frame
-// of their own, so that the transforms of all others are what they would be without them. What is wanted beside another sensor
+// of their own, so that the transforms of all others are what they would be without them. A sensor that is wanted beside another
 // is there already.
 func (p *Pipeline) AddWanted() error {
 	for _, c := range wanted(p.config.Wants) {

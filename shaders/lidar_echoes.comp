@@ -18,7 +18,7 @@
 //   2 a firing:     the places of up to eight neighbours in the table, MAX for none, MAX - 1 where a whole side has none
 //   1 a sub-ray, and then 1 a ray at the rim: its angle from the centre to the left and up, in radians; 0, 0
 //
-// STEP says what is done: STEP_RAYS all, for rays without width; STEP_CENTERS and then STEP_BEAMS else. Those are with
+// STEP says what is done: STEP_RAYS all, for rays without width; STEP_CENTERS and then STEP_BEAMS else, which need
 // RADIOMETRY. A firing then has one point or more, which follow one another: number * (how many) is the first.
 //
 // The constants SCALE, RANDOM, ROLLING and COMPENSATED, and the points, are those of lidar_scan.comp. With

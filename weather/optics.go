@@ -10,8 +10,8 @@ const threshold = 0.05
 // at 905 and 1550 nm: drops are larger than the waves (Mie's theory gives fog 3 % more at 1550 nm). Haze's are not. It
 // takes less from infrared light (Kruse 1962: at a visibility of 2 km 0.7 and 0.5 times as much at 905 and 1550 nm), which isn't simulated.
 //
-// Visibility is how far one sees all in all. So fog takes what is left after rain and snow. Where these take more by
-// themselves, the lower visibility is theirs.
+// Visibility is how far one sees all in all. So fog takes what is left after rain and snow. If these take more by
+// themselves, theirs is the lower visibility, and holds.
 func (s State) Extinction() float64 {
 	return s.FogExtinction() + s.RainExtinction() + s.SnowExtinction()
 }
@@ -45,7 +45,7 @@ func (s State) RainExtinction() float64 { return s.RainDrops().extinction() }
 func (s State) SnowExtinction() float64 { return s.SnowFlakes().extinction() }
 
 // Sizes are how many particles of which size the air has: N0 exp(-Lambda D) for a diameter D in millimetres. N0 is per
-// cubic metre and millimetre, Lambda per millimetre. Without particles both are 0.
+// cubic metre and millimetre, Lambda per millimetre. Both are 0 if there are no particles.
 type Sizes struct{ N0, Lambda float64 }
 
 // RainDrops returns the sizes of rain's drops (Marshall and Palmer 1948). In drizzle real drops are smaller and more.

@@ -43,7 +43,7 @@ type Wind struct {
 	Y float64 `yaml:"y" json:"y" doc:"towards the north, m/s" unit:"m/s" min:"-100" max:"100" default:"0"`
 }
 
-// Setting is a weather as users give it: a preset, and what differs from it. What is left out is nil.
+// Setting is a weather as users give it: a preset, and what differs from it. Keys that are left out are nil.
 type Setting struct {
 	Preset     string   `yaml:"preset" json:"preset,omitempty" doc:"what the other keys count over" enum:"clear,haze,fog,drizzle,rain,heavy_rain,snow" default:"clear"`
 	Visibility *float64 `yaml:"visibility" json:"visibility,omitempty" doc:"meteorological optical range, metres: 5 % of the light are left after that way. Rain and snow that take more by themselves win" unit:"m" min:"1" max:"1e9" default:"the preset's"`

@@ -19,7 +19,7 @@ func (p *pool) image(m *sample.Image) *sample.Image {
 	return dst
 }
 
-// cloud returns a copy of a cloud, without its misses. Of each firing it has the strongest point alone: nuScenes's and KITTI's
+// cloud returns a copy of a cloud, without its misses and with the strongest point of each firing alone: nuScenes's and KITTI's
 // lidars report one return.
 func (p *pool) cloud(m *sample.PointCloud) *sample.PointCloud {
 	dst, _ := p.clouds.Get().(*sample.PointCloud)

@@ -10,7 +10,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Of a firing with several returns a set has the strongest, and of an organized cloud no misses.
+// A set has the strongest of several returns, and an organized cloud loses its misses.
 func TestCloudsOfSeveralReturns(t *testing.T) {
 	one := bridgetest.PointCloud(3)
 	for i := range one.Points {

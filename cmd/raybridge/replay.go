@@ -557,7 +557,7 @@ func (s *replaySession) topicOf(m mcap.Message) *replayTopic {
 	return nil
 }
 
-// send publishes one sample on all bridges that somebody listens to. What a bridge doesn't take is in its
+// send publishes one sample on all bridges that somebody listens to. A bridge counts what it doesn't take in its
 // statistics; only a recording that can't be written any more ends the replay.
 func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) error {
 	if err := ctx.Err(); err != nil {

@@ -847,7 +847,7 @@ class Sim:
     def weather(self) -> Weather:
         """The weather from the next step on. It is set to a preset, such as "fog", or to keys over one.
 
-        sim.weather = {"preset": "rain", "rain": 8, "wind": (3, -1)}. What is left out is the preset's, and without one clear.
+        sim.weather = {"preset": "rain", "rain": 8, "wind": (3, -1)}. Keys that are left out are the preset's, which is clear unless given.
         """
         keys: Dict[str, Any] = self.api("GET", "/v1/weather")
         wind = keys.pop("wind")

@@ -112,8 +112,8 @@ func TestRaysOfDevicesAreGos(t *testing.T) {
 	}
 }
 
-// TestSamplesAreBetweenTheEntriesOfATable: the 16 points of each pixel see the squares of a chessboard that the float64 lens sees there. Those that
-// don't are an area, and that over the edges' length is how far points are off in the mean.
+// TestSamplesAreBetweenTheEntriesOfATable: the 16 points of each pixel see the squares of a chessboard that the float64 lens sees there. The points that
+// don't cover an area, and that over the edges' length is how far points are off in the mean.
 func TestSamplesAreBetweenTheEntriesOfATable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")

@@ -18,7 +18,7 @@ var shown = sensors.Felt{
 const faded = "distance fades"
 
 // airDepth is how high the air stands that a weather fills, metres, which is assumed. Fog lies some hundred metres
-// deep. Of this depth it leaves no shadow where one sees 200 m.
+// deep. At this depth it leaves no shadow in a visibility of 200 m.
 const airDepth = 300.0
 
 // snowAlbedo is that of fresh snow, from 0.8 to 0.9 (Wiscombe and Warren 1980).
@@ -28,7 +28,7 @@ const snowAlbedo = 0.85
 // of its zenith (Moon and Spencer 1942, the CIE's standard overcast sky).
 const overcastHorizon = 3. / 7
 
-// outdoors is a scene's light in a weather. Without weather it is the scene's own.
+// outdoors is a scene's light in a weather; in clear weather it is the scene's own.
 type outdoors struct {
 	weather weather.State
 	light   scene.Light // at the ground; the sky is that above the air

@@ -175,8 +175,8 @@ func fresnel(angle float64) float64 {
 	return (s*s + p*p) / 2
 }
 
-// Light goes through a pane, there and back: 0.852 of it at normal incidence. What is blended and rough, such as leaves, lets through what it doesn't
-// cover. Light passes two surfaces at most.
+// Light goes through a pane, there and back: 0.852 of it at normal incidence. A rough blended surface, such as leaves, lets through the share that it
+// doesn't cover. Light passes two surfaces at most.
 func TestLightPassesPanesAndLeaves(t *testing.T) {
 	require.InDelta(t, 0.852, math.Pow((1-fresnel(0))/(1+fresnel(0)), 2), 5e-4)
 	blended := func(alpha, roughness float32) func(*scene.Material) {

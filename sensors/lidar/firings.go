@@ -396,8 +396,8 @@ func (o *firingOrder) sort(keys []uint32) {
 	}
 }
 
-// put writes the list as shaders/lidar_echoes.comp reads it, with the ranges that the air leaves. What is left of the points is of firings that
-// look nowhere.
+// put writes the list as shaders/lidar_echoes.comp reads it, with the ranges that the air leaves. Firings that look nowhere have the
+// points that are left.
 func (o *firingOrder) put(dst []byte, t *firingTable, now air) {
 	const size = 16 * shaders.FiringTexels
 	words := func(at []byte, list [4 * shaders.FiringTexels]uint32) {

@@ -87,7 +87,7 @@
 //
 // With intensity: range_corrected a beam has a width (beam_divergence) and a firing up to three points (returns):
 // those of a firing stand side by side, the strongest first, and those without an echo last. docs/lidars.md has the
-// rules. Without it a ray has one return.
+// rules. A ray without width has one return.
 package lidar
 
 import (

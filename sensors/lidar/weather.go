@@ -45,7 +45,7 @@ func (d *dimmer) dim(points []sample.Point) {
 	}
 }
 
-// dimmer dims intensities: by how many powers of two a metre, there and back. Those above retro are of retroreflectors.
+// dimmer dims intensities: by how many powers of two a metre, there and back. Intensities above retro are those of retroreflectors.
 type dimmer struct{ halvings, retro float32 }
 
 // dimmer returns that of a scan. It changes nothing where the receiver's scale doesn't have the light.

@@ -55,7 +55,7 @@ func tabled(t *testing.T) map[string]any {
 	return map[string]any{"firing_table": tableOf(t, rays), "firing_period": 0.1}
 }
 
-// TestLidarsWithoutThresholdLoseWhatTheWeatherTakes: a return at R stays while exp(-2 alpha R) (range / R)² >= 1. What stays is
+// TestLidarsWithoutThresholdLoseWhatTheWeatherTakes: a return at R stays while exp(-2 alpha R) (range / R)² >= 1. A point that stays is
 // where it was, and its light is what is left of it on both ways.
 func TestLidarsWithoutThresholdLoseWhatTheWeatherTakes(t *testing.T) {
 	for name, c := range map[string]struct {

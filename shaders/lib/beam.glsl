@@ -58,7 +58,7 @@ void add(Part part) {
     parts[at] = part;
 }
 
-// subRay returns the direction of sub-ray i of a firing, in the sensor's frame. Those from -RIM to -1 are at the rim.
+// subRay returns the direction of sub-ray i of a firing, in the sensor's frame. Sub-rays -RIM to -1 are at the rim.
 vec3 subRay(Firing f, int i) {
     vec2 angle = uintBitsToFloat(texelFetch(scan, int(beam.y) + (i < 0 ? int(beam.x) - 1 - i : i)).xy);
     vec2 turn = turnOf(f.azimuth), rise = turnOf(f.elevation);

@@ -1,4 +1,4 @@
-// What fog, drops and flakes send back to a lidar with a threshold, and what flakes hide. docs/weather.md has the rules, and
+// Echoes of fog, drops and flakes for a lidar with a threshold, and the surfaces that flakes hide. docs/weather.md has the rules, and
 // sensors/lidar/mist.go the table's places: PLACES ranges, denser near the sensor. Needs lidar_echoes.comp's Settings.
 
 const int PLACES = 64;

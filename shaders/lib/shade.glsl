@@ -43,7 +43,7 @@ struct Surface {
 vec3 airlight(Air a, float height) { return mix(a.low.rgb, a.high.rgb, 1.0 - exp2(-4.5 * max(height, 0.0))); }
 
 // throughAir returns what the air leaves of light from beyond it. It is a layer, so that the way is 1/height of that
-// straight up. Where no surface is below, it goes down as far.
+// straight up. If no surface is below, it goes down as far.
 float throughAir(Air a, float height) { return exp2(-a.depth / max(abs(height), 1e-6)); }
 #endif
 

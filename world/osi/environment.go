@@ -30,8 +30,8 @@ func class(number uint64, classes int) (place int, ok bool) {
 	return int(number - firstClass), true
 }
 
-// environment reads EnvironmentalConditions. What they leave out is as in clear weather. It returns nil where they tell nothing of the
-// weather.
+// environment reads EnvironmentalConditions. Conditions that are left out are as in clear weather. It returns nil if none of
+// them tells the weather.
 func (c *cursor) environment() *weather.State {
 	var setting weather.Setting
 	told := false

@@ -122,7 +122,7 @@ func TestFieldsAreThePoints(t *testing.T) {
 }
 
 // Points of a firing lie side by side: an organized cloud has columns times their number of columns. Layouts of simulators
-// that know one return have the bytes of the strongest points alone. What was written is read as it was.
+// that know one return have the bytes of the strongest points alone. Reading gives back all that was written.
 func TestFiringsOfSeveralPoints(t *testing.T) {
 	const rings, columns = 4, 6
 	nan, none := float32(math.NaN()), float32(math.Inf(1))

@@ -142,7 +142,7 @@ func TestValuesOfAPreset(t *testing.T) {
 	is("puck", 0.25, 40)
 }
 
-// What a device's receiver decides is told, and what it refuses isn't offered.
+// The API tells the values that a device's receiver decides, and offers no attribute that it refuses.
 func TestValuesOfAReceiver(t *testing.T) {
 	p := newRun(t, pipeline.Config{Capacity: 1})
 	_, err := p.AddSensor(sensors.Config{ID: "sensor.lidar.ray_cast", Name: "ouster", Attributes: map[string]any{"preset": "OusterOS1_64_real"}})

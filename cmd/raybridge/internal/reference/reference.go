@@ -387,8 +387,8 @@ const (
 	partEnds   = "<!-- . -->\n"
 )
 
-// Weather returns docs/weather.md, whose text is given, with the table of what each sensor feels of the weather. Those that feel none
-// of it have a row if they say why.
+// Weather returns docs/weather.md, whose text is given, with the table of what each sensor feels of the weather. A sensor that feels none
+// of it has a row if it says why.
 func Weather(text []byte, registry *sensors.Registry) ([]byte, error) {
 	head, rows, without := []string{"sensor"}, [][]string{}, [][]string{}
 	for _, part := range (&sensors.Felt{}).Parts() {

@@ -86,8 +86,8 @@ var cloudFields = []field{
 }
 
 // CloudPoints returns a cloud's points: x, y, z, intensity as it was measured, ring, time
-// (seconds after the stamp), tag (semantic) and instance. Those of a lidar that reports several echoes of a firing have
-// return_type and ray besides. An organized cloud has a row for each
+// (seconds after the stamp), tag (semantic) and instance. The points of a lidar that reports several echoes of a firing
+// have return_type and ray besides. An organized cloud has a row for each
 // ring, if the rings are numbered from 0, else for each laser of a firing. It has a column for
 // each point of a firing.
 func CloudPoints(m *sample.PointCloud) (*Points, error) {

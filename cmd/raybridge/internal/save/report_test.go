@@ -66,7 +66,7 @@ func TestTopViewHasAheadUpAndLeftLeft(t *testing.T) {
 	assert.Equal(t, "2 points", countReturns(cloud()))
 }
 
-// Of a firing with several returns the ranges show the strongest, and the caption counts all.
+// The ranges show the strongest of several returns, and the caption counts all.
 func TestReportOfReturns(t *testing.T) {
 	m := cloud()
 	weak := m.Points[1]

@@ -59,7 +59,7 @@ func TestCloudColours(t *testing.T) {
 	assert.InDelta(t, 1, intensityScale(255), 1e-9)
 }
 
-// Where each firing has one return, none are told apart.
+// Returns have colours of their own only if a firing has several.
 func TestReturnsAreAColouringWhereThereAreSeveral(t *testing.T) {
 	one := cloudOf(spatial.Identity(), sample.Point{})
 	v := &Viewer{sources: []source{one}}

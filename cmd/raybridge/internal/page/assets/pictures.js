@@ -228,7 +228,7 @@ class Tile {
     if (!this.pictures.boxes || !this.shot.pose || !lens) return;
     const pieces = lens.straight ? 1 : piecesOfEdge;
     const { width, height } = this.over;
-    // A fisheye's edges aren't cut off beside the camera. Those beside the picture are left out, because they may lead around it.
+    // A fisheye's edges aren't cut off beside the camera. Edges beside the picture are left out, because they may lead around it.
     const visible = lens.fisheye ? (ends) => ends.some(([u, v]) => u >= 0 && v >= 0 && u <= width && v <= height) : () => true;
     const pixel = this.over.width / this.over.clientWidth; // of the screen, in pixels of the picture
     pen.lineWidth = pixel;

@@ -21,8 +21,8 @@ export function saveClouds(scene) {
   }
 }
 
-// pcd returns a cloud as PCD 0.7, binary: x, y, z in the sensor's frame as they came, within 1/65535 of the scan's box. Where a firing
-// has several returns, return_type is a field, too.
+// pcd returns a cloud as PCD 0.7, binary: x, y, z in the sensor's frame as they came, within 1/65535 of the scan's box, and
+// return_type where a firing has several returns.
 export function pcd(frame, count) {
   const { origin, size, points } = frame.message;
   const { position: p, orientation: q } = frame.pose ?? { position: [0, 0, 0], orientation: [0, 0, 0, 1] };
