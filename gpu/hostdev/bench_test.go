@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -182,17 +183,18 @@ func BenchmarkReceiversInWeather(b *testing.B) {
 	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
 		d, ok := lidar.Preset(preset)
 		require.True(b, ok)
-		for kind, attributes := range map[string]map[string]any{
+		kinds := map[string]map[string]any{
 			"plain":           {"preset": preset},
 			"range_corrected": {"preset": preset + "_real", "beam_divergence": 0.0},
 			"beam_19":         {"preset": preset + "_real"},
-		} {
-			for name, w := range falling {
+		}
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			for _, name := range slices.Sorted(maps.Keys(falling)) {
 				b.Run(preset+"/"+kind+"/"+name, func(b *testing.B) {
 					var pair [2]*sensortest.Harness
-					for i, w := range []weather.State{{}, w} {
+					for i, w := range []weather.State{{}, falling[name]} {
 						pair[i] = sensortest.New(b, lidar.RayCastDefinition, sensortest.Options{
-							Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: attributes, Weather: w,
+							Scene: town, GL: thread, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 1.9}, 0, 0, 0), Ego: town.Route, Attributes: kinds[kind], Weather: w,
 						})
 						defer pair[i].End()
 						pair[i].Fire(period)

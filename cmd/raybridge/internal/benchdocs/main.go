@@ -530,7 +530,7 @@ func goUnit(reported string) string {
 	if strings.HasSuffix(reported, "bytes/s") {
 		return "bytes/s"
 	}
-	for _, unit := range []string{"ns", "µs", "%"} {
+	for _, unit := range []string{"ns", "µs", "ms", "%"} {
 		if slices.Contains(strings.FieldsFunc(reported, func(r rune) bool { return r == '/' || r == '-' }), unit) {
 			return unit
 		}
