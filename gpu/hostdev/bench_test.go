@@ -5,10 +5,10 @@ package hostdev_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"maps"
 	"slices"
 	"strings"
 	"syscall"
