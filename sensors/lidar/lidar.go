@@ -19,7 +19,8 @@
 // # Presets
 //
 // Device presets have the firing tables of AWSIM's and RGL's, and begin straight
-// ahead. Laser 94 of VelodyneVLS128 points 2.08 degrees up, as the device's does, where
+// ahead. Velodyne's that end in _real fire at the times of the devices' manuals, and turn on between two
+// lasers of a column. Laser 94 of VelodyneVLS128 points 2.08 degrees up, as the device's does, where
 // their table has 2.008. The offset between a device's mounting point and its optical
 // centre is left to the rig. Presets with the names of SVL Simulator's templates have its elevations
 // (SVLElevations), columns and ranges, and begin behind. Attributes that weren't set
