@@ -16,6 +16,11 @@ type device struct {
 	product      byte   // the packet's last
 	unitM        float64
 	cycle        time.Duration // between two firings of a laser
+	// slot is from one firing of a column to the next, and slots tells which a laser has.
+	slot  time.Duration
+	slots func(laser int) int
+	// aligned is what the packets' clock is ahead of the first firing. Decoders take it off again.
+	aligned time.Duration
 	// elevations and azimuths of the lasers by their ids, degrees; azimuths are offsets from the
 	// block's, clockwise.
 	elevations, azimuths []float64
@@ -24,15 +29,20 @@ type device struct {
 // columns is how many firings of all lasers a packet has, with so many returns of each.
 func (d *device) columns(returns int) int { return blocks / returns * blockRecords / len(d.elevations) }
 
+// fires is when a laser fires after its column begins.
+func (d *device) fires(laser int) time.Duration { return time.Duration(d.slots(laser)) * d.slot }
+
 // devices are those that there are, by the number of their lasers.
 var devices = map[int]*device{
 	16: {
-		name: "VLP-16", preset: "VelodyneVLP16", product: 0x22, unitM: 0.002, cycle: 55_296 * time.Nanosecond,
+		name: "VLP-16", preset: "VelodyneVLP16", product: 0x22, unitM: 0.002,
+		cycle: 55_296 * time.Nanosecond, slot: 2304 * time.Nanosecond, slots: func(laser int) int { return laser },
 		elevations: []float64{-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15},
 		azimuths:   make([]float64, 16),
 	},
 	32: {
-		name: "VLP-32C", preset: "VelodyneVLP32C", product: 0x28, unitM: 0.004, cycle: 55_296 * time.Nanosecond,
+		name: "VLP-32C", preset: "VelodyneVLP32C", product: 0x28, unitM: 0.004,
+		cycle: 55_296 * time.Nanosecond, slot: 2304 * time.Nanosecond, slots: func(laser int) int { return laser / 2 },
 		elevations: []float64{
 			-25, -1, -1.667, -15.639, -11.31, 0, -0.667, -8.843, -7.254, 0.333, -0.333, -6.148, -5.333, 1.333, 0.667, -4,
 			-4.667, 1.667, 1, -3.667, -3.333, 3.333, 2.333, -2.667, -3, 7, 4.667, -2.333, -2, 15, 10.333, -1.333,
@@ -43,7 +53,9 @@ var devices = map[int]*device{
 		},
 	},
 	128: {
-		name: "VLS-128", preset: "VelodyneVLS128", product: 0xA1, unitM: 0.004, cycle: 53_300 * time.Nanosecond,
+		name: "VLS-128", preset: "VelodyneVLS128", product: 0xA1, unitM: 0.004,
+		cycle: 53_300 * time.Nanosecond, slot: 2665 * time.Nanosecond, slots: func(laser int) int { return laser/8 + laser/64 }, // after eight one is left out
+		aligned: 8700 * time.Nanosecond, // with the fourth group of lasers
 		elevations: []float64{
 			-11.742, -1.99, 3.4, -5.29, -0.78, 4.61, -4.08, 1.31, -6.5, -1.11, 4.28, -4.41, 0.1, 6.48, -3.2, 2.19,
 			-3.86, 1.53, -9.244, -1.77, 2.74, -5.95, -0.56, 4.83, -2.98, 2.41, -6.28, -0.89, 3.62, -5.07, 0.32, 7.58,
@@ -74,17 +86,32 @@ func deviceOf(rings int) (*device, error) {
 // closeDegrees is what directions may differ by.
 const closeDegrees = 0.02
 
-// checkLaser returns an error unless a laser points where the device's does. The azimuth is that
-// from the block's; both are degrees.
-func (d *device) checkLaser(laser int, azimuth, elevation float64) error {
-	if math.Abs(elevation-d.elevations[laser]) < closeDegrees && math.Abs(math.Remainder(azimuth-d.azimuths[laser], 360)) < closeDegrees {
+// checkLaser returns an error unless a laser points where the device's does. The azimuths are those
+// from the block's, as it is and as it has to be; all are degrees.
+func (d *device) checkLaser(laser int, azimuth, want, elevation float64) error {
+	if math.Abs(elevation-d.elevations[laser]) < closeDegrees && math.Abs(math.Remainder(azimuth-want, 360)) < closeDegrees {
 		return nil
 	}
-	return fmt.Errorf("%w: laser %d points %.3f degrees up and %.3f to the right, and a %s's %g and %g: give the lidar preset: %s",
-		bridges.ErrConvert, laser, elevation, math.Remainder(azimuth, 360), d.name, d.elevations[laser], d.azimuths[laser], d.preset)
+	return fmt.Errorf("%w: laser %d points %.3f degrees up and %.3f to the right, and a %s's %g and %.3g: give the lidar preset: %s",
+		bridges.ErrConvert, laser, elevation, math.Remainder(azimuth, 360), d.name, d.elevations[laser], want, d.preset)
 }
 
-// Limits of the device's speed, and of what its firing times may differ by within a packet.
+// offset is a laser's azimuth from the block's, degrees clockwise, of a lidar that turns on between two firings of a column, or of
+// one that doesn't.
+func (d *device) offset(laser int, turning bool, period time.Duration) float64 {
+	if !turning {
+		return d.azimuths[laser]
+	}
+	return d.azimuths[laser] + 360*float64(d.fires(laser))/float64(period)
+}
+
+// drift is what the firings of columns that are a period's share apart are off from the device's times by the end of a packet.
+func (d *device) drift(columns int, period time.Duration) time.Duration {
+	return (period/time.Duration(columns) - d.cycle).Abs() * time.Duration(d.columns(1)-1)
+}
+
+// Limits of the device's speed, and of what its firing times may differ by within a packet: of columns always, and of lasers without a
+// word in the log.
 const (
 	slowest, fastest = 300, 1200 // turns a minute
 	mostDrift        = 7 * time.Microsecond
@@ -97,10 +124,9 @@ func (d *device) checkTurn(columns int, period time.Duration) error {
 		return fmt.Errorf("%w: the lidar turns %.4g times a minute, and a %s %d to %d times: give it a rate from 5 to 20 Hz, with columns: 18000 divided by it",
 			bridges.ErrConvert, turns, d.name, slowest, fastest)
 	}
-	column := period / time.Duration(columns)
-	if drift := (column - d.cycle).Abs() * time.Duration(d.columns(1)-1); drift > mostDrift {
+	if d.drift(columns, period) > mostDrift {
 		return fmt.Errorf("%w: %d columns in %v are one every %v, and a %s has one every %v: set columns: %d at this rate",
-			bridges.ErrConvert, columns, period, column, d.name, d.cycle, right)
+			bridges.ErrConvert, columns, period, period/time.Duration(columns), d.name, d.cycle, right)
 	}
 	return nil
 }

@@ -62,6 +62,7 @@ func (r *recorder) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*s
 		if err := file.encoder.scan(&file.packets, m); err != nil {
 			return err
 		}
+		file.encoder.tell(r.Env.Log)
 		size, err := file.record(m.Stamp, r.Env.Map.Geodetic(m.Pose.Position))
 		if err == nil {
 			err = file.Commit()

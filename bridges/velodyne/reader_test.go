@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -33,8 +34,11 @@ type model struct {
 	// a group of lasers that fire together to the next group.
 	perPacket    int
 	firing, slot time.Duration
-	// inner is what the manual's offsets may be off from the preset's times within a packet.
-	inner time.Duration
+	// aligned is what a stamp is ahead of the first firing.
+	aligned time.Duration
+	// inner is what the manual's offsets may be off from the preset's times within a packet, and asMade that from the times of
+	// the real preset.
+	inner, asMade time.Duration
 }
 
 // models are the devices by their products' bytes.
@@ -46,9 +50,9 @@ func models(t testing.TB) map[byte]*model {
 	rows, err := csv.NewReader(file).ReadAll()
 	require.NoError(t, err)
 	list := map[byte]*model{
-		0x22: {preset: "VelodyneVLP16", unit: 0.002, perPacket: 24, firing: 55296, slot: 2304, inner: 6 * time.Microsecond},
-		0x28: {preset: "VelodyneVLP32C", unit: 0.004, perPacket: 12, firing: 55296, slot: 2304, inner: 35 * time.Microsecond},
-		0xA1: {preset: "VelodyneVLS128", unit: 0.004, perPacket: 3, firing: 53300, slot: 2665, inner: 12 * time.Microsecond},
+		0x22: {preset: "VelodyneVLP16", unit: 0.002, perPacket: 24, firing: 55296, slot: 2304, inner: 6 * time.Microsecond, asMade: 6 * time.Microsecond},
+		0x28: {preset: "VelodyneVLP32C", unit: 0.004, perPacket: 12, firing: 55296, slot: 2304, inner: 35 * time.Microsecond, asMade: 3 * time.Microsecond},
+		0xA1: {preset: "VelodyneVLS128", unit: 0.004, perPacket: 3, firing: 53300, slot: 2665, aligned: 8700, inner: 12 * time.Microsecond, asMade: 5 * time.Microsecond},
 	}
 	number := func(text string) float64 {
 		f, err := strconv.ParseFloat(text, 64)
@@ -67,6 +71,11 @@ func models(t testing.TB) map[byte]*model {
 
 // offset is the manual's time of a laser's firing after the packet's stamp.
 func (m *model) offset(column, laser int) time.Duration {
+	return time.Duration(column)*m.firing + m.within(laser) - m.aligned
+}
+
+// within is the manual's time of a laser's firing after its column begins.
+func (m *model) within(laser int) time.Duration {
 	group := laser
 	switch len(m.lasers) {
 	case 32:
@@ -74,7 +83,18 @@ func (m *model) offset(column, laser int) time.Duration {
 	case 128:
 		group = laser/8 + laser/64 // a slot is left out in the middle
 	}
-	return time.Duration(column)*m.firing + time.Duration(group)*m.slot
+	return time.Duration(group) * m.slot
+}
+
+// made is the model as a device: its lasers fire at the manual's times, and it turns meanwhile, a turn in a period.
+func (m *model) made(period time.Duration) *model {
+	device := *m
+	device.inner, device.lasers = m.asMade, slices.Clone(m.lasers)
+	for i := range device.lasers {
+		device.lasers[i].ns = int64(m.within(i))
+		device.lasers[i].azimuth += 360 * float64(m.within(i)) / float64(period)
+	}
+	return &device
 }
 
 // reading is what a packet says of one firing, or of one return of it: last is that of the packet's last returns, in dual mode.

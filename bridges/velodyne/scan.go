@@ -3,6 +3,7 @@ package velodyne
 import (
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -31,7 +32,7 @@ var modes = map[sample.ReturnMode]byte{"": 0x37, sample.StrongestReturn: 0x37, s
 // packets are those of one scan.
 type packets struct {
 	data   []byte          // data packets, one after another
-	stamps []simtime.Stamp // of each data packet: its first column's time
+	stamps []simtime.Stamp // of each data packet: its first firing's time
 	before int             // data packets that begin with columns of an earlier scan: they come first
 }
 
@@ -61,6 +62,9 @@ type encoder struct {
 	// says that the interval before was as long.
 	interval time.Duration
 	steady   bool
+
+	late time.Duration // the most that a firing time of the last scan is off from the device's
+	told bool          // tell has
 }
 
 // scan appends the packets that a scan completes. The error, which is bridges.ErrConvert, says that
@@ -98,7 +102,18 @@ func (e *encoder) scan(dst *packets, m *sample.PointCloud) error {
 		e.end(dst)
 	}
 	e.next, e.azimuth = m.Stamp+simtime.Stamp(s.period), s.start+360
+	e.late = s.late
 	return nil
+}
+
+// tell tells once of firing times that are far from the device's.
+func (e *encoder) tell(log *slog.Logger) {
+	if e.told || e.late <= mostDrift {
+		return
+	}
+	e.told = true
+	log.Info("the lidar fires at other times than the device, whose times decoders add: a preset that ends in _real fires as the device does",
+		"off", e.late.Round(time.Microsecond), "preset", e.device.preset+"_real")
 }
 
 // follow notes when a scan came, also one that can't be sent: the interval to the next begins with it.
@@ -190,7 +205,7 @@ func (e *encoder) end(dst *packets) {
 	if e.filled++; e.filled < e.columns {
 		return
 	}
-	binary.LittleEndian.PutUint32(e.packet[stampAt:], pastHour(e.stamp))
+	binary.LittleEndian.PutUint32(e.packet[stampAt:], pastHour(e.stamp+simtime.Stamp(e.device.aligned)))
 	e.packet[modeAt], e.packet[productAt] = e.mode, e.device.product
 	dst.data = append(dst.data, e.packet[:]...)
 	dst.stamps = append(dst.stamps, e.stamp)
@@ -212,6 +227,7 @@ type turn struct {
 	mode        byte
 	start, step float64 // azimuth of the first column, and from column to column: degrees
 	period      time.Duration
+	late        time.Duration // the most that firing times are off from the device's within a packet, as the points tell
 }
 
 // read looks at a scan, and returns an error if it isn't one of a device.
@@ -232,30 +248,52 @@ func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
 	if e.device == t.device {
 		t.start = math.Remainder(e.azimuth, 360) // unless a point tells
 	}
-	first, err := t.readPoints(m)
+	firsts, err := t.readPoints(m)
 	if err != nil {
 		return t, err
 	}
-	t.period, err = e.period(m, t.device, first)
+	var first *sample.Point // of the laser that has the last point
+	if n := len(m.Points); n > 0 {
+		first = firsts[int(m.Points[n-1].Ray)%m.Rings]
+	}
+	if t.period, err = e.period(m, t.device, first); err == nil && timedPeriod(m, first) > 0 {
+		t.late = t.lateness(m, &firsts)
+	}
 	return t, err
 }
+
+// lateness returns how far the firing times are off from the device's within a packet, at most, by the first points of lasers.
+func (t *turn) lateness(m *sample.PointCloud, firsts *firstPoints) (most time.Duration) {
+	for laser, p := range firsts {
+		if p != nil {
+			began := time.Duration(int64(p.Ray) / int64(m.Rings) * int64(t.period) / int64(m.Columns))
+			most = max(most, (time.Duration(p.TimeNs) - began - t.device.fires(laser)).Abs())
+		}
+	}
+	return most + t.device.drift(m.Columns, t.period)
+}
+
+// firstPoints are the first of a scan by their lasers, nil for none.
+type firstPoints [128]*sample.Point
+
+// ownPeriod is how long a turn of so many columns takes at the device's pace.
+func ownPeriod(columns int) time.Duration { return time.Duration(columns) * time.Second / 18000 }
 
 // slowestColumns is more than a device has columns at its slowest, whatever its firing cycle.
 const slowestColumns = 4000
 
 // readPoints checks the rays of all points, that the scan goes all the way round, and the direction of each laser, and sets the
-// start. It returns the first point of the laser that has the last one, nil in a scan without points.
-func (t *turn) readPoints(m *sample.PointCloud) (first *sample.Point, err error) {
+// start.
+func (t *turn) readPoints(m *sample.PointCloud) (firsts firstPoints, err error) {
 	if len(m.Points) == 0 {
-		return nil, nil
+		return firsts, nil
 	}
-	var firsts [128]*sample.Point
 	rings := uint32(m.Rings)
 	rays, before := rings*uint32(m.Columns), uint32(0)
 	for i := range m.Points {
 		p := &m.Points[i]
 		if p.Ray < before || p.Ray >= rays {
-			return nil, fmt.Errorf("%w: ray %d comes after ray %d in a scan of %d: want them in the order of firing", bridges.ErrConvert, p.Ray, before, rays)
+			return firsts, fmt.Errorf("%w: ray %d comes after ray %d in a scan of %d: want them in the order of firing", bridges.ErrConvert, p.Ray, before, rays)
 		}
 		before = p.Ray
 		if laser := p.Ray % rings; firsts[laser] == nil {
@@ -263,22 +301,47 @@ func (t *turn) readPoints(m *sample.PointCloud) (first *sample.Point, err error)
 		}
 	}
 	last := &m.Points[len(m.Points)-1]
-	first = firsts[last.Ray%rings]
+	first := firsts[last.Ray%rings]
 	if turned := math.Remainder(t.columnAzimuth(last, rings)-t.columnAzimuth(first, rings), 360); !(math.Abs(turned) < closeDegrees) {
-		return nil, fmt.Errorf("%w: the scan's %d columns aren't %.4g degrees apart: the lidar must turn by 360 degrees: leave horizontal_fov out",
+		return firsts, fmt.Errorf("%w: the scan's %d columns aren't %.4g degrees apart: the lidar must turn by 360 degrees: leave horizontal_fov out",
 			bridges.ErrConvert, m.Columns, t.step)
 	}
-	// To a tenth of a thousandth, which float32 have exactly.
-	t.start = math.Round((t.columnAzimuth(&m.Points[0], rings)-t.device.azimuths[m.Points[0].Ray%rings])*1e4) / 1e4
+	// The lidar turns on between two lasers of a column, or, as plain presets do, from column to column: whichever fits.
+	still, turning := t.aim(m, &firsts, false), t.aim(m, &firsts, true)
+	fits := still
+	if turning.apart < still.apart {
+		fits = turning
+	}
+	t.start = fits.start
 	for laser, p := range firsts {
 		if p == nil {
 			continue
 		}
-		if err := t.device.checkLaser(laser, t.columnAzimuth(p, rings)-t.start, mgl64.RadToDeg(float64(p.Elevation))); err != nil {
-			return nil, err
+		if err := t.device.checkLaser(laser, t.columnAzimuth(p, rings)-t.start, fits.offset(laser), mgl64.RadToDeg(float64(p.Elevation))); err != nil {
+			return firsts, err
 		}
 	}
-	return first, nil
+	return firsts, nil
+}
+
+// aim is where the lasers of a scan point if the lidar turns on between them, or doesn't.
+type aim struct {
+	start, apart float64 // azimuth of the first column, and what a laser points away from it at most: degrees
+	offset       func(laser int) float64
+}
+
+// aim takes the start from the first point, and compares it with each laser's.
+func (t *turn) aim(m *sample.PointCloud, firsts *firstPoints, turning bool) (a aim) {
+	rings, period := uint32(m.Rings), ownPeriod(m.Columns)
+	a.offset = func(laser int) float64 { return t.device.offset(laser, turning, period) }
+	// To a tenth of a thousandth, which float32 have exactly.
+	a.start = math.Round((t.columnAzimuth(&m.Points[0], rings)-a.offset(int(m.Points[0].Ray%rings)))*1e4) / 1e4
+	for laser, p := range firsts {
+		if p != nil {
+			a.apart = max(a.apart, math.Abs(math.Remainder(t.columnAzimuth(p, rings)-a.start-a.offset(laser), 360)))
+		}
+	}
+	return a
 }
 
 // columnAzimuth returns a point's azimuth less what the lidar has turned since the first column, degrees clockwise.
@@ -298,7 +361,7 @@ func (e *encoder) period(m *sample.PointCloud, d *device, first *sample.Point) (
 			return e.interval, err
 		}
 	}
-	own := time.Duration(int64(m.Columns) * int64(time.Second) / 18000)
+	own := ownPeriod(m.Columns)
 	return own, d.checkTurn(m.Columns, own)
 }
 

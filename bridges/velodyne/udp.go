@@ -84,6 +84,7 @@ func (s *sender) publisher(topic *bridges.PublishedTopic) bridges.Publisher[*sam
 		if err := s.encoder.scan(&s.packets, m); err != nil {
 			return err
 		}
+		s.encoder.tell(s.env.Log)
 		frame := outlet.Buffer(frameHeader + positionBytes + len(s.packets.data))
 		b := binary.LittleEndian.AppendUint64(frame.Bytes()[:0], uint64(time.Since(began)))
 		b = binary.LittleEndian.AppendUint32(b, pastHour(m.Stamp))

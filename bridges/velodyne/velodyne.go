@@ -5,12 +5,12 @@
 //
 // The connection string is velodyne:HOST[:2368] or velodyne:FILE.pcap. A bridge has one lidar; the
 // option sensor names it where a run has several. The lidar has one of the presets VelodyneVLP16,
-// VelodyneVLP32C and VelodyneVLS128, which have the devices' lasers in the order of their ids, and a
+// VelodyneVLP32C and VelodyneVLS128, or a real one, VelodyneVLP16_real. They have the devices' lasers in the order of their ids, and a
 // rate of 5 to 20 Hz with 18,000 columns a second. Scans of others are bridges.ErrConvert.
 //
 // # Packets
 //
-// A data packet has 1206 bytes, little endian: 12 blocks of 100 bytes, the time of its first firing in
+// A data packet has 1206 bytes, little endian: 12 blocks of 100 bytes, the time in
 // microseconds past the hour (u32), the return mode (0x37 strongest, 0x38 last, 0x39 dual) and the product (0x22, 0x28,
 // 0xA1). A block has a flag, the azimuth in hundredths of a degree, clockwise from ahead, and 32
 // records of distance (u16) and intensity (u8). Distances are in units of 2 mm (VLP-16) or 4 mm. A miss
@@ -28,11 +28,12 @@
 //
 // # Times
 //
-// Packets bear the time of their first column, and decoders add the device's firing times. The presets
-// fire 18,000 columns a second, and their lasers by AWSIM's tables. So within a packet a ray's time is
-// off from a decoder's by up to 6 µs (VLP-16), 35 µs (VLP-32C) or 12 µs (VLS-128). All lasers of a
-// column have the column's azimuth in these presets, beside their own offsets. A decoder that turns
-// the azimuth on with the firing time turns the last laser by up to 0.2 degrees.
+// Packets bear the time of their first firing, those of a VLS-128 8.7 µs more, which decoders take off again. Decoders add the device's
+// firing times. The presets fire 18,000 columns a second, and those that end in _real their lasers as the device does, so
+// that within a packet a ray's time is off from a decoder's by up to 6 µs (VLP-16), 3 µs (VLP-32C) or 5 µs (VLS-128). Plain presets
+// fire by AWSIM's tables, up to 35 µs (VLP-32C) or 12 µs (VLS-128) off. All lasers of a
+// column have the column's azimuth in these, beside their own offsets. A decoder that turns
+// the azimuth on with the firing time turns the last laser by up to 0.31 degrees at 20 Hz. Real presets turn on, as the device does.
 //
 // A scan of one instant (rolling: false) is spread over a turn that begins with its stamp.
 //

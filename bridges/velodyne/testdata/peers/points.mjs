@@ -1,8 +1,8 @@
 // usage: node points.mjs FILE.pcap
 //
 // Reads the data packets of a pcap file with @foxglove/velodyne-cloud, with its own calibration of
-// the model that it finds in them. Writes each point as 6 float64, little endian, to FILE.pcap.points:
-// x, y, z, distance, intensity, ring. Prints one line of JSON: {"model", "packets", "points"}.
+// the model that it finds in them. Writes each point as 7 float64, little endian, to FILE.pcap.points:
+// x, y, z, distance, intensity, ring, nanoseconds past the hour. Prints one line of JSON: {"model", "packets", "points"}.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -22,10 +22,10 @@ const model = packets[0].inferModel();
 const transformer = new Transformer(new Calibration(model), { minRange: 0, maxRange: 1000 });
 const out = [];
 const sink = {
-  addPoint: (x, y, z, distance, intensity, ring) => {
-    if (distance > 0) out.push(x, y, z, distance, intensity, ring);
+  addPoint: (x, y, z, distance, intensity, ring, azimuth, ns) => {
+    if (distance > 0) out.push(x, y, z, distance, intensity, ring, ns);
   },
 };
-for (const packet of packets) transformer.unpack(packet, 0, 0, sink);
+for (const packet of packets) transformer.unpack(packet, 0, packet.gpsTimestamp / 1e6, sink);
 fs.writeFileSync(process.argv[2] + '.points', Buffer.from(new Float64Array(out).buffer));
-console.log(JSON.stringify({ model: Model[model], packets: packets.length, points: out.length / 6 }));
+console.log(JSON.stringify({ model: Model[model], packets: packets.length, points: out.length / 7 }));
