@@ -160,7 +160,7 @@ func (e *encoder) begin(at simtime.Stamp, azimuth float64) {
 
 // pair writes the echoes of a firing of the column that was begun into a pair of blocks. The first has the last echo, the second the
 // strongest, or the second strongest where the last is the strongest. A firing with one echo has it in both. The points begin
-// with the firing's, the strongest first, so that the last is the farther of the first two.
+// with the firing's, the strongest first.
 func (e *encoder) pair(points []sample.Point, unit bool) {
 	last, other := &points[0], &points[0]
 	if len(points) > 1 && points[1].Ray == points[0].Ray {
@@ -168,15 +168,35 @@ func (e *encoder) pair(points []sample.Point, unit bool) {
 		case !e.device.has(&points[1]):
 		case !e.device.has(&points[0]):
 			last, other = &points[1], &points[1]
-		case points[1].Distance > points[0].Distance:
-			last = &points[1]
-		default:
+		case isLast(&points[0], &points[1]):
 			other = &points[1]
+		default:
+			last = &points[1]
 		}
 	}
 	e.record(last, 0, unit)
 	e.record(other, 1, unit)
 }
+
+// isLast reports whether the strongest of two echoes is the last. Its number tells, whichever return_codes the lidar has: noise may have
+// measured the nearer one as the farther.
+func isLast(strongest, other *sample.Point) bool {
+	switch strongest.Return {
+	case sample.ReturnStrongestLast, nebulaLastStrongest, velodyneLast:
+		return true
+	case sample.ReturnStrongestFirst, nebulaFirstStrongest, velodyneStrongest:
+		return false
+	}
+	return strongest.Distance >= other.Distance
+}
+
+// Numbers of the strongest of two echoes, as Nebula and velodyne_decoder have them.
+const (
+	nebulaFirstStrongest = 9
+	nebulaLastStrongest  = 10
+	velodyneStrongest    = 1
+	velodyneLast         = 2
+)
 
 // has reports whether packets can have an echo: its distance is 1 to 65,535 units, rounded.
 func (d *device) has(p *sample.Point) bool {

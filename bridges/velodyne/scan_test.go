@@ -174,6 +174,9 @@ func TestBytesOfADualPacket(t *testing.T) {
 		}
 		first = append(first, point(rings+3, 40, 90), point(rings+3, 15, 20)) // the last is the strongest
 		for i := range first {
+			if i == len(first)-2 {
+				first[i].Return = sample.ReturnStrongestLast
+			}
 			l := m.lasers[int(first[i].Ray)%rings]
 			azimuth := -(12.3 + 0.2*float64(int(first[i].Ray)/rings) + l.azimuth) * math.Pi / 180
 			first[i].Azimuth, first[i].Elevation = float32(azimuth), float32(l.elevation*math.Pi/180)
@@ -244,6 +247,38 @@ func TestDualScansComeBack(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLastOfTwo: the numbers of all tables tell which of two echoes is the last, whatever was measured, and the distance where
+// they don't.
+func TestLastOfTwo(t *testing.T) {
+	m := models(t)[0x22]
+	const period = 100 * time.Millisecond
+	for _, c := range []struct {
+		number      uint8 // of the strongest
+		near        bool  // the strongest was measured nearer
+		strongFirst bool  // it comes first, that is, it is the last
+	}{
+		{sample.ReturnStrongestLast, true, true}, {sample.ReturnStrongestFirst, false, false}, // Autoware
+		{10, true, true}, {9, false, false}, // Nebula
+		{2, true, true}, {1, false, false}, // velodyne_decoder
+		{77, true, false}, {77, false, true},
+	} {
+		scan := m.scanOf(stamped(0, period), 1800, period, 0, func(column, laser int) float64 { return map[int]float64{0: 10}[16*column+laser] })
+		weak := scan.Points[0]
+		scan.Points[0].Return, scan.Points[0].Intensity, weak.Intensity = c.number, 80, 20
+		if weak.Distance = 5; c.near {
+			weak.Distance = 15
+		}
+		scan.Returns, scan.Points = sample.DualReturns, append(scan.Points, weak)
+		var made packets
+		require.NoError(t, new(encoder).scan(&made, scan))
+		want := []byte{20, 80}
+		if c.strongFirst {
+			want = []byte{80, 20}
+		}
+		assert.Equal(t, want, []byte{made.data[6], made.data[106]}, "%+v", c)
 	}
 }
 
