@@ -35,13 +35,16 @@ type Config struct {
 	Sensors  []sensors.Config `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
 	Rig      string           `yaml:"rig" path:"file" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json or stack.json"`
 	Bridges  []Bridge         `yaml:"bridges" doc:"where the messages go"`
-	World    World            `yaml:"world" doc:"a world from outside that moves the actors"`
+	// OpenRigBridges is for who runs the configuration: RigBridges are the rig's, and none of Bridges.
+	OpenRigBridges bool  `yaml:"rig_bridges" doc:"raybridge run opens the rig's bridges if it follows the host's clock, such as those of SVL's lidars that have a HostName, see [rigs.md](rigs.md)" default:"true"`
+	World          World `yaml:"world" doc:"a world from outside that moves the actors"`
 	// Weather is nil where none is given: weather.State's zero value.
 	Weather *weather.Setting `yaml:"weather" doc:"the weather at the beginning, see [weather.md](weather.md)" default:"none"`
 
-	// Drivers and Notices are the rig file's: see rig.Rig. Notices has those of this file too.
-	Drivers []string
-	Notices []rig.Notice
+	// Drivers, RigBridges and Notices are the rig file's: see rig.Rig. Notices has those of this file too.
+	Drivers    []string
+	RigBridges []rig.Bridge
+	Notices    []rig.Notice
 
 	notices        []rig.Notice // those of Notices that are this file's
 	driverGiven    bool         // the file says how the ego moves
@@ -230,7 +233,7 @@ const (
 // Default returns the configuration of a run where nothing was said.
 func Default() *Config {
 	return &Config{
-		Seed: 1,
+		Seed: 1, OpenRigBridges: true,
 		Time: Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockRate: simtime.Hz(100)},
 		Ego: Ego{
 			Driver: DriverWaypoints, Speed: 8,
@@ -319,7 +322,7 @@ func ofKind(file string, data []byte, err error) error {
 // Carry makes the ego carry a rig, in place of the sensors that it had. The topic of commands
 // that a former rig brought leaves with it; one that the file gives stays.
 func (c *Config) Carry(r *rig.Rig) {
-	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, slices.Concat(c.notices, r.Notices)
+	c.Sensors, c.Drivers, c.RigBridges, c.Notices = r.Sensors, r.Drivers, r.Bridges, slices.Concat(c.notices, r.Notices)
 	if c.carriedControl != "" && c.Ego.Commands.Control == c.carriedControl {
 		c.Ego.Commands.Control = defaultControl
 	}

@@ -289,6 +289,27 @@ func TestARigTakesItsControlTopicAlong(t *testing.T) {
 	assert.Empty(t, c.Notices)
 }
 
+// The bridges of a rig come and leave with it, and with its sensors. They open none by themselves.
+func TestBridgesOfTheRig(t *testing.T) {
+	with, err := rig.Parse("r.yaml", []byte("bridges: [{type: velodyne, connection: robot}]\nsensors: [{id: sensor.other.imu}]\n"))
+	require.NoError(t, err)
+	c := config.Default()
+	assert.True(t, c.OpenRigBridges)
+	c.Carry(with)
+	assert.Empty(t, c.Bridges)
+	require.Len(t, c.RigBridges, 1)
+	assert.Equal(t, "velodyne:robot", c.RigBridges[0].String())
+	require.NoError(t, c.Set("sensors[0].name", "imu"))
+	assert.Len(t, c.RigBridges, 1)
+	require.NoError(t, c.Set("sensors", "[{id: sensor.other.gnss}]"))
+	assert.Empty(t, c.RigBridges, "other sensors")
+	c.Carry(with)
+	c.Carry(&rig.Rig{})
+	assert.Empty(t, c.RigBridges, "another rig")
+	require.NoError(t, c.Set("rig_bridges", "false"))
+	assert.False(t, c.OpenRigBridges)
+}
+
 func TestParseBridge(t *testing.T) {
 	b, err := config.ParseBridge("foxglove:127.0.0.1:8765?x=1")
 	require.NoError(t, err)

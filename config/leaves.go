@@ -31,7 +31,7 @@ type Leaf struct {
 
 // Leaves returns all that decides what a run does, in a fixed order: the keys with their defaults, and the sensors with
 // their rates and all attributes of their types. Two configurations that could make two runs differ have different
-// leaves. The key rig isn't among them, since the sensors that it brought are. An error is that of a sensor whose
+// leaves. The key rig isn't among them, since the sensors that it brought are, nor is rig_bridges, since these change nothing. An error is that of a sensor whose
 // type or attributes are wrong.
 func (c *Config) Leaves(registry *sensors.Registry) (leaves []Leaf, err error) {
 	var faults doc.Faults
@@ -44,7 +44,7 @@ func (c *Config) Leaves(registry *sensors.Registry) (leaves []Leaf, err error) {
 	for _, f := range doc.Fields(reflect.TypeFor[Config]()) {
 		key, v := f.Tag.Get("yaml"), reflect.ValueOf(c).Elem().FieldByIndex(f.Index)
 		switch {
-		case key == weatherKey && v.IsNil(): // it would give every run of before another id
+		case key == weatherKey && v.IsNil(), key == rigBridgesKey: // it would give every run of before another id
 			continue
 		case key != sensorsKey:
 			walk(v, key, f.Tag, add)

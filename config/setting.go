@@ -20,6 +20,8 @@ const (
 	rigKey     = "rig"
 	sensorsKey = "sensors"
 	weatherKey = "weather"
+
+	rigBridgesKey = "rig_bridges"
 )
 
 // Set gives one key a value, after the file and the rig were read. The key is a path: scene.seed, ego.pose.x,
@@ -54,6 +56,8 @@ func (c *Config) Set(key, value string) error {
 		next.driverGiven = next.driverGiven || strings.HasPrefix(rest, "driver") || strings.HasPrefix(rest, "waypoints") ||
 			rest == "" && slices.ContainsFunc(inner, givesDriver)
 		next.nameCommands("")
+	case key == sensorsKey:
+		next.RigBridges = nil // they are of the rig's sensors
 	case strings.HasPrefix(first, "bridges"):
 		next.bridgePlaces = nil // the file no longer says what they are
 	}

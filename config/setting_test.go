@@ -123,7 +123,7 @@ func TestSetFaults(t *testing.T) {
 		is                  error
 	}{
 		{"sed", "1", "sed: unknown key, did you mean seed?", doc.ErrUnknownKey},
-		{"", "1", "unknown key, known are seed, duration, scene, time, ego, actors, sensors, rig, bridges, world, weather", doc.ErrUnknownKey},
+		{"", "1", "unknown key, known are seed, duration, scene, time, ego, actors, sensors, rig, bridges, rig_bridges, world, weather", doc.ErrUnknownKey},
 		{"ego.sped", "1", "ego.sped: unknown key, did you mean speed?", doc.ErrUnknownKey},
 		{"ego[0]", "1", "ego[0]: unknown key, known are driver, waypoints, speed, pose, commands", doc.ErrUnknownKey},
 		{"seed.x", "1", "seed.x: unknown key, there are none", doc.ErrUnknownKey},

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -56,8 +57,10 @@ type Rig struct {
 	Drivers []string `yaml:"drivers" doc:"who may drive the vehicle: external (commands) or keys (those of a window, and if there is one before external)" enum:"external,keys" default:"as ego.driver says"`
 	// ControlTopic is where commands for pedals and steering wheel come by; empty leaves
 	// it to others.
-	ControlTopic string           `yaml:"control_topic" doc:"topic of the commands of an external driver, as ego.commands.control" default:"as ego.commands.control says"`
-	Sensors      []sensors.Config `yaml:"sensors" doc:"the sensors"`
+	ControlTopic string `yaml:"control_topic" doc:"topic of the commands of an external driver, as ego.commands.control" default:"as ego.commands.control says"`
+	// Bridges send what the rig's devices send by themselves. Who runs the rig decides whether they are opened.
+	Bridges []Bridge         `yaml:"bridges" doc:"bridges for what devices send by themselves, such as a lidar's packets"`
+	Sensors []sensors.Config `yaml:"sensors" doc:"the sensors"`
 	// Notices are what reading the rig left to say: what was put up with, and what
 	// has no counterpart here. They are in the order of the file.
 	Notices []Notice
@@ -65,6 +68,44 @@ type Rig struct {
 	file     string            // what it was read from, as Notices name it
 	origin   string            // what it was converted from, for WriteYAML; "" for our own
 	comments map[string]string // what each sensor came from, by its name, for WriteYAML
+}
+
+// Bridge is one for what a device of a rig sends by itself.
+type Bridge struct {
+	Type       string `yaml:"type" doc:"kind of the bridge: velodyne"`
+	Connection string `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
+
+	place sensors.Place // nil if no file has it
+}
+
+// String is the bridge as --bridge takes it.
+func (b Bridge) String() string { return b.Type + ":" + b.Connection }
+
+// Fault returns an error of the bridge with its place in the rig's file, if it has one.
+func (b Bridge) Fault(err error) error {
+	if b.place == nil {
+		return err
+	}
+	return b.place.Errorf("%w", err)
+}
+
+// DecodeYAML reads the bridge's keys.
+func (b *Bridge) DecodeYAML(n doc.Node) error {
+	entries, err := n.Entries()
+	if err != nil {
+		return err
+	}
+	b.place = n
+	for _, e := range entries {
+		known, err := doc.DecodeKey(b, e)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return e.UnknownKey(doc.Keys(reflect.TypeFor[Bridge]()))
+		}
+	}
+	return nil
 }
 
 // Errors of files; callers test them with errors.Is.

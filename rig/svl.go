@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -242,7 +243,7 @@ func (r *svlReader) add(s *svlSensor) {
 	s.frame = r.plainFrame(s.made.text("Frame"), s.made.place("Frame"))
 	s.entry = len(r.rig.Sensors)
 	r.rig.Sensors = append(r.rig.Sensors, *e)
-	r.notePackets(s.made)
+	r.sendPackets(s.made)
 	if second := s.made.second; second != nil {
 		second.Name = r.name(s.name + "_corrected")
 		r.comment(second, r.rig.comments[e.Name]+", corrected")
@@ -594,7 +595,7 @@ func finishSVLVelodyne(c *conversion) error {
 			c.set(p.attribute, c.number(p.name), p.name)
 		}
 	}
-	if c.text("HostName") != "" && velodyneTurns(c.entry.Rate) && c.entry.Rate != simtime.Hz(10) {
+	if strings.TrimSpace(c.text("HostName")) != "" && velodyneTurns(c.entry.Rate) && c.entry.Rate != simtime.Hz(10) {
 		// The bridge sends scans of 18,000 columns a second alone, as the presets have at 10 Hz.
 		c.set("columns", int64(math.Round(18000/c.entry.Rate.Float64())), "HostName")
 	}
@@ -604,15 +605,21 @@ func finishSVLVelodyne(c *conversion) error {
 // velodyneTurns reports whether Velodyne's devices turn at a rate.
 func velodyneTurns(rate simtime.Rate) bool { return rate.Float64() >= 5 && rate.Float64() <= 20 }
 
-// notePackets tells which bridge sends the packets of a lidar that has a host for them, or why none can.
-func (r *svlReader) notePackets(c *conversion) {
-	switch host := c.text("HostName"); {
+// sendPackets adds the bridge that sends the packets of a lidar that has a host for them, or tells why none can.
+func (r *svlReader) sendPackets(c *conversion) {
+	switch host := strings.TrimSpace(c.text("HostName")); {
 	case host == "":
+	case c.entry.Attributes["preset"] == nil: // of a lenient reader
+		r.note(c.errorf("HostName", "no bridge can send the packets: VelodyneLidarType is %s, and there are those of a VLP_16, a VLP_32C and a VLS_128", c.text("VelodyneLidarType")))
 	case !velodyneTurns(c.entry.Rate):
 		r.note(c.errorf("HostName", "no bridge can send the packets: a Velodyne turns at 5 to 20 Hz, and RotationFrequency is %v", c.entry.Rate))
 	default:
 		address := net.JoinHostPort(host, strconv.Itoa(c.integer("UDPPortData")))
-		r.note(c.errorf("HostName", "add --bridge 'velodyne:%s?position=%d&sensor=%s' to send the packets", address, c.integer("UDPPortPosition"), c.entry.Name))
+		r.rig.Bridges = append(r.rig.Bridges, Bridge{
+			Type:       "velodyne",
+			Connection: fmt.Sprintf("%s?position=%d&sensor=%s", address, c.integer("UDPPortPosition"), url.QueryEscape(c.entry.Name)),
+			place:      c.place("HostName"),
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package rig_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -267,19 +268,34 @@ func TestSVLLidarsThatAreOthers(t *testing.T) {
 	assert.Contains(t, r.Notices[0].Text, "a LaserScan needs one laser, not 2")
 }
 
-// A Velodyne lidar that sends its packets has the columns of the device, and a notice that says how.
+// A Velodyne lidar that sends its packets has the columns of the device, and a bridge.
 func TestSVLPackets(t *testing.T) {
 	r := parse(t, `[
 		{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "192.168.1.77", "UDPPortData": 2400, "RotationFrequency": 20}},
-		{"type": "Velodyne Lidar", "name": "front", "params": {"HostName": "::1", "RotationFrequency": 10}},
+		{"type": "Velodyne Lidar", "name": "front & left", "params": {"HostName": " ::1 ", "UDPPortPosition": 0, "RotationFrequency": 10}},
 		{"type": "Velodyne Lidar", "name": "rear", "params": {"HostName": "", "RotationFrequency": 20}}
 	]`)
 	assert.Equal(t, int64(900), entry(t, r, "roof").Attributes["columns"])
-	assert.NotContains(t, entry(t, r, "front").Attributes, "columns", "the preset's")
+	assert.NotContains(t, entry(t, r, "front_&_left").Attributes, "columns", "the preset's")
 	assert.NotContains(t, entry(t, r, "rear").Attributes, "columns")
-	require.Len(t, r.Notices, 2)
-	assert.Contains(t, r.Notices[0].Text, "add --bridge 'velodyne:192.168.1.77:2400?position=8308&sensor=roof'")
-	assert.Contains(t, r.Notices[1].Text, "add --bridge 'velodyne:[::1]:2368?position=8308&sensor=front'")
+	assert.Empty(t, r.Notices)
+	bridges := func(r *rig.Rig) (list []string) {
+		for _, b := range r.Bridges {
+			list = append(list, b.String())
+		}
+		return list
+	}
+	want := []string{"velodyne:192.168.1.77:2400?position=8308&sensor=roof", "velodyne:[::1]:2368?position=0&sensor=front_%26_left"}
+	assert.Equal(t, want, bridges(r))
+	assert.EqualError(t, r.Bridges[0].Fault(rig.ErrFormat), "r.json:2:69: [0].params.HostName: unknown kind of rig")
+	var text bytes.Buffer
+	require.NoError(t, r.WriteYAML(&text))
+	again, err := rig.Parse("again.yaml", text.Bytes())
+	require.NoError(t, err)
+	assert.Equal(t, want, bridges(again), "our YAML has them, too")
+	assert.ErrorContains(t, again.Bridges[1].Fault(rig.ErrFormat), "again.yaml:6:")
+	_, err = rig.Parse("own.yaml", []byte("bridges: [{type: velodyne, conection: robot}]\nsensors: []\n"))
+	assert.ErrorContains(t, err, "conection")
 }
 
 // At a rate that no Velodyne turns at, the preset's columns stay, and the notice says why nothing can be sent.
@@ -289,8 +305,12 @@ func TestSVLPacketsAtOtherRates(t *testing.T) {
 		assert.NotContains(t, entry(t, r, "roof").Attributes, "columns", rate)
 		require.Len(t, r.Notices, 1, rate)
 		assert.Contains(t, r.Notices[0].Text, "5 to 20 Hz, and RotationFrequency is "+rate)
-		assert.NotContains(t, r.Notices[0].Text, "add --bridge")
+		assert.Empty(t, r.Bridges)
 	}
+	r, err := rig.Reader{Lenient: true}.Parse("r.json", []byte(`{"type": "Velodyne Lidar", "params": {"HostName": "robot", "VelodyneLidarType": "HDL_32E"}}`))
+	require.NoError(t, err)
+	assert.Contains(t, r.Notices[0].Text, "VelodyneLidarType is HDL_32E")
+	assert.Empty(t, r.Bridges)
 	for rate, columns := range map[string]int64{"5": 3600, "12.5": 1440} {
 		r := parse(t, `[{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "192.168.1.77", "RotationFrequency": `+rate+`}}]`)
 		assert.Equal(t, columns, entry(t, r, "roof").Attributes["columns"])

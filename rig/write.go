@@ -24,6 +24,12 @@ func (r *Rig) WriteYAML(out io.Writer) error {
 	if r.ControlTopic != "" {
 		w.printf("control_topic: %s\n", doc.Text(r.ControlTopic))
 	}
+	if len(r.Bridges) > 0 {
+		w.printf("bridges:\n")
+	}
+	for _, b := range r.Bridges {
+		w.printf("  - {type: %s, connection: %s}\n", doc.Text(b.Type), doc.Text(b.Connection))
+	}
 	if len(r.Sensors) == 0 {
 		w.printf("sensors: []\n")
 	} else {

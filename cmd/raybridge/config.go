@@ -105,6 +105,12 @@ func checkRunFile(cmd *cobra.Command, f *runFlags) error {
 	for _, w := range warnings {
 		log.Warn(w)
 	}
+	var asked []askedBridge
+	if c.OpenRigBridges {
+		if asked, err = bridgesAsked(c); err != nil {
+			return err
+		}
+	}
 	r := rig.Rig{Sensors: c.Sensors}
 	topics, err := pipeline.RigTopics(&r, sensorsall.Registry())
 	if err != nil {
@@ -120,6 +126,7 @@ func checkRunFile(cmd *cobra.Command, f *runFlags) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s%s, %s\n", file, fault.Count(len(resolved), "sensor"), whose, fault.Count(len(c.Bridges), "bridge"))
 	listSensors(cmd.OutOrStdout(), resolved, topics)
+	listAsked(cmd.OutOrStdout(), asked)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
+	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
@@ -39,9 +40,14 @@ func newRigCheck() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			asked, err := bridgesAsked(&config.Config{Sensors: r.Sensors, RigBridges: r.Bridges})
+			if err != nil {
+				return usage(err)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s\n", args[0], fault.Count(len(list), "sensor"))
 			listSensors(cmd.OutOrStdout(), list, topics)
 			listLenses(cmd.OutOrStdout(), list)
+			listAsked(cmd.OutOrStdout(), asked)
 			return nil
 		},
 	}

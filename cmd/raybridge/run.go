@@ -842,6 +842,7 @@ type plan struct {
 	config *config.Config
 	mode   pipeline.Mode
 	pace   float64 // simulated seconds in one of the host's that a world may make; 0 for no limit
+	asked  []askedBridge
 	window bool
 	// leftToCommands: the rig leaves the vehicle to commands from outside.
 	leftToCommands bool
@@ -895,6 +896,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	}
 	if err := pl.stepByWorld(); err != nil {
 		return nil, err
+	}
+	if err := pl.openRigBridges(); err != nil {
+		return nil, inFile(f.config, err)
 	}
 	if pl.api, err = planAPI(cmd, f); err != nil {
 		return nil, err
@@ -1027,6 +1031,7 @@ func planAPI(cmd *cobra.Command, f *runFlags) (*apiPlan, error) {
 func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
 	warnRig(pl.log, c.Notices, c.Sensors)
+	pl.tellRigBridges()
 	if pl.api != nil && readByOthers(f.apiTokenFile, 0o044) {
 		pl.log.Warn("others on this machine can read the token: chmod 600 " + f.apiTokenFile)
 	}
