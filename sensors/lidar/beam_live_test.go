@@ -258,6 +258,11 @@ func TestReturnsOfNoneToThreeWalls(t *testing.T) {
 			"dual":   {{11, strongest}, {14, last | second}},
 			"triple": {{11, strongest}, {14, last | second}, {10, first}},
 		}},
+		"three, each stronger than the one before": {[]panel{covers(10, -1.6), covers(10.8, -0.5), covers(12, 5)}, map[string][]echo{
+			"strongest": {{12, strongest}}, "last": {{12, last}}, "first": {{10, first}},
+			"dual":   {{12, strongest | last}, {10.8, second}},
+			"triple": {{12, strongest | last}, {10, first}},
+		}},
 		"three, the last is strongest": {[]panel{covers(10, -1.4), covers(10.8, -1), covers(12, 5)}, map[string][]echo{
 			"strongest": {{12, strongest}}, "last": {{12, last}}, "first": {{10, first}},
 			"dual":   {{12, strongest | last}, {10, first | second}},
@@ -272,6 +277,9 @@ func TestReturnsOfNoneToThreeWalls(t *testing.T) {
 			require.NoError(t, err)
 			for i, e := range want {
 				assert.InDelta(t, e.distance, points[i].Distance, 0.02, "%s, %s: point %d", name, mode, i)
+				wall := slices.IndexFunc(c.walls, func(p panel) bool { return p.distance == e.distance })
+				assert.EqualValues(t, wall+1, points[i].Instance, "%s, %s: point %d", name, mode, i)
+				assert.InDelta(t, 1, points[i].CosIncidence, 1e-3, "%s, %s: point %d", name, mode, i)
 				assert.Equal(t, number(e.mask), points[i].Return, "%s, %s: point %d", name, mode, i)
 				assert.Zero(t, points[i].Ray)
 			}
@@ -282,54 +290,111 @@ func TestReturnsOfNoneToThreeWalls(t *testing.T) {
 // Where a straight edge is beside the centre of a beam, some neighbour meets something else, or no neighbour can tell, and a ray at the
 // rim does: an adaptive pattern has the points of a full one, except at corners. So it is whether firings are near to one another or not.
 func TestAdaptiveBeamsSeeWhatFullOnesSee(t *testing.T) {
-	for _, c := range []struct {
-		across, up float64 // between firings 3 mrad wide
-		pairs      int
-	}{{4e-3, 3e-3, 100}, {12.3e-3, 11e-3, 10}, {1e-3, 35e-3, 10}} {
-		t.Run(fmt.Sprintf("%v mrad apart", 1e3*c.across), func(t *testing.T) { seeAsFullOnes(t, c.across, c.up, c.pairs) })
+	// One wall goes on in another, so that only its instance tells where it ends.
+	plate := panel{distance: 12, left: 1.01, right: -0.7, top: 0.52, bottom: -0.4}
+	next := panel{distance: 12, left: -0.7, right: -0.9, top: 0.52, bottom: -0.4, change: reflecting(0.1)}
+	behind := panel{distance: 25, left: 60, right: -60, top: 60, bottom: -60}
+	corner := func(d mgl64.Vec3) bool {
+		beside := func(x float64, edges ...float64) bool {
+			return slices.ContainsFunc(edges, func(e float64) bool { return math.Abs(plate.distance*x/d[0]-e) < 3*plate.distance*3e-3/deviations })
+		}
+		return beside(d[1], plate.left, plate.right, next.right) && beside(d[2], plate.top, plate.bottom)
+	}
+	ledge := panel{distance: 12, left: 9, right: -9, top: 0.01, bottom: -9}
+	for name, c := range map[string]struct {
+		scene *scene.Scene
+		rays  []lidar.Ray // of beams 3 mrad wide
+		pairs int
+	}{
+		"near":     {panels(plate, next, behind), grid(4e-3, 3e-3), 100},
+		"apart":    {panels(plate, next, behind), grid(12.3e-3, 11e-3), 10},
+		"in rows":  {panels(plate, next, behind), grid(1e-3, 35e-3), 10},
+		"sky":      {panels(plate, next), grid(4e-3, 3e-3), -1},
+		"one row":  {panels(ledge, behind), fan(31, 4e-3), 30},
+		"one wall": {stepped(12, 13), grid(4e-3, 3e-3), 20},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Greater(t, seeAsFullOnes(t, c.scene, c.rays, corner), c.pairs) })
 	}
 }
 
-func seeAsFullOnes(t *testing.T, across, up float64, least int) {
-	t.Helper()
-	plate := panel{distance: 12, left: 1.01, right: -0.7, top: 0.52, bottom: -0.4}
-	s := panels(plate, panel{distance: 25, left: 60, right: -60, top: 60, bottom: -60})
-	var rays []lidar.Ray
-	for i := range 41 { // a row isn't beside the row before, and its columns aren't above those of others
+// grid is rows of rays. A row isn't beside the row before, and its columns aren't above those of others.
+func grid(across, up float64) (rays []lidar.Ray) {
+	for i := range 41 {
 		sin, cos := math.Sincos((float64(i*17%41) - 20) * up)
 		for k := range 61 {
 			y, x := math.Sincos((float64(k) - 30 + math.Mod(0.38*float64(i), 1)) * across)
 			rays = append(rays, lidar.Ray{Direction: mgl64.Vec3{cos * x, cos * y, sin}, TimeNs: int64(61*i+k) * 1000, MaxM: 200})
 		}
 	}
-	corner := func(ray uint32) bool {
-		d := rays[ray].Direction
-		y, z := plate.distance*d[1]/d[0], plate.distance*d[2]/d[0]
-		beside := func(x, low, high float64) bool {
-			return min(math.Abs(x-low), math.Abs(x-high)) < 3*plate.distance*3e-3/deviations
-		}
-		return beside(y, plate.right, plate.left) && beside(z, plate.bottom, plate.top)
-	}
+	return rays
+}
+
+// seeAsFullOnes returns how many pairs of echoes there are.
+func seeAsFullOnes(t *testing.T, s *scene.Scene, rays []lidar.Ray, left func(mgl64.Vec3) bool) (pairs int) {
+	t.Helper()
+	pairs = math.MaxInt
 	for _, n := range []int{7, 19, 37} {
 		var clouds [2][]sample.Point
 		for i, pattern := range []string{"adaptive", "full"} {
-			clouds[i] = ranged(t, s, rays, beamed(map[string]any{"beam_rays": n, "beam_pattern": pattern, "returns": "dual"}))
-			clouds[i] = slices.DeleteFunc(clouds[i], func(p sample.Point) bool { return corner(p.Ray) })
+			clouds[i] = ranged(t, s, rays, beamed(map[string]any{"beam_rays": n, "beam_pattern": pattern, "returns": "dual", "intensity_code": "hesai"}))
+			clouds[i] = slices.DeleteFunc(clouds[i], func(p sample.Point) bool { return left(rays[p.Ray].Direction) })
 		}
 		require.Len(t, clouds[0], len(clouds[1]), "%d sub-rays", n)
-		pairs := 0
+		found := 0
 		for i := range clouds[0] {
 			a, f := &clouds[0][i], &clouds[1][i]
 			require.Equal(t, f.Ray, a.Ray)
 			require.Equal(t, f.Return, a.Return, "firing %d", a.Ray)
+			require.Equal(t, f.Instance, a.Instance, "firing %d", a.Ray)
 			require.InDelta(t, f.Distance, a.Distance, 1e-3)
 			require.InDelta(t, f.Intensity, a.Intensity, 0.05)
 			if a.Return&8 == 0 {
-				pairs++
+				found++
 			}
 		}
-		assert.Greater(t, pairs, least)
+		pairs = min(pairs, found)
 	}
+	return pairs
+}
+
+// A beam without any width to speak of measures what a ray without width does, of what moves, too.
+func TestANarrowBeamIsARay(t *testing.T) {
+	var rays []lidar.Ray
+	for i := range 1500 {
+		up, around := 0.4*math.Sin(0.7*float64(i)), 2.399963*float64(i)
+		rays = append(rays, lidar.Ray{
+			Direction: mgl64.Vec3{math.Cos(up) * math.Cos(around), math.Cos(up) * math.Sin(around), math.Sin(up)}, TimeNs: int64(i) * 60_000, MinM: float64(i % 5), MaxM: 50,
+		})
+	}
+	s := scenetest.Soup(2, 3000, true)
+	read := func(more map[string]any) map[uint32]sample.Point {
+		a := sharp(map[string]any{"r10": 2000, "dropoff_general_rate": 0.2, "intensity_code": "hesai"})
+		maps.Copy(a, more)
+		found := map[uint32]sample.Point{}
+		for _, p := range ranged(t, s, rays, a) {
+			found[p.Ray] = p
+		}
+		return found
+	}
+	want := read(nil)
+	require.Greater(t, len(want), 400)
+	movers := 0
+	for _, pattern := range []string{"adaptive", "full"} {
+		got, off := read(map[string]any{"beam_divergence": 0.001, "beam_pattern": pattern}), 0
+		for ray, w := range want {
+			g := got[ray]
+			if math.Abs(float64(w.Distance-g.Distance)) > 1e-3 || math.Abs(float64(w.CosIncidence-g.CosIncidence)) > 1e-3 || math.Abs(float64(w.Intensity-g.Intensity)) > 0.05 ||
+				w.Instance != g.Instance || w.Tag != g.Tag || w.TimeNs != g.TimeNs {
+				off++
+			}
+			if scene.Tag(w.Tag) == scene.TagCar || scene.Tag(w.Tag) == scene.TagPedestrian {
+				movers++
+			}
+		}
+		assert.Len(t, got, len(want), pattern)
+		assert.LessOrEqual(t, off, 3, pattern)
+	}
+	assert.Greater(t, movers, 50)
 }
 
 // A level plane is one echo of a beam, however few sub-rays it has and however long it is on it: its end is that of a ray.
@@ -359,9 +424,31 @@ func TestALevelPlaneIsOneEcho(t *testing.T) {
 	}
 }
 
-// Two walls of one instance, one behind the other and nearer than 2 % of the range, aren't one plane.
-func TestStepsOfOneInstanceAreTwoEchoes(t *testing.T) {
-	const near, far = 40.0, 40.7
+// A platform and the ground before which it ends are two planes of one instance, however long a grazing beam is on each.
+func TestAPlatformOnTheGroundIsAnEchoOfItsOwn(t *testing.T) {
+	const high, low, end = -1.5, -2.0, 30.0
+	up := mgl32.Vec3{0, 0, 1}
+	mesh := scene.Mesh{
+		Name: "platform",
+		Positions: []mgl32.Vec3{
+			{0, -20, high}, {end, -20, high}, {end, 20, high}, {0, 20, high}, {end, -20, low}, {90, -20, low}, {90, 20, low}, {end, 20, low},
+		},
+		Normals: []mgl32.Vec3{up, up, up, up, up, up, up, up},
+		Indices: []uint32{0, 1, 2, 0, 2, 3, 4, 5, 6, 4, 6, 7},
+	}
+	b := scenetest.NewBuilder("platform")
+	b.Put("platform", mesh, scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	length := math.Hypot(end, high)
+	edge := lidar.Ray{Direction: mgl64.Vec3{end / length, 0, high / length}, MaxM: 200}
+	points := ranged(t, b.Scene, []lidar.Ray{edge}, beamed(map[string]any{"beam_divergence": 15, "returns": "dual"}))
+	require.Len(t, points, 2)
+	slices.SortFunc(points, func(a, b sample.Point) int { return cmp.Compare(a.Distance, b.Distance) })
+	assert.Less(t, points[0].Distance, float32(length)+0.1)
+	assert.Greater(t, float64(points[1].Distance), 0.99*length*low/high)
+}
+
+// stepped is two walls of one instance: the left one is near, and the right one far.
+func stepped(near, far float32) *scene.Scene {
 	corner := func(x, y, z float32) mgl32.Vec3 { return mgl32.Vec3{x, y, z} }
 	facing := mgl32.Vec3{-1, 0, 0}
 	mesh := scene.Mesh{
@@ -375,7 +462,13 @@ func TestStepsOfOneInstanceAreTwoEchoes(t *testing.T) {
 	}
 	b := scenetest.NewBuilder("steps")
 	b.Put("steps", mesh, scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagBuilding))
-	points := ranged(t, b.Scene, fan(1, 0), beamed(map[string]any{"returns": "dual"}))
+	return b.Scene
+}
+
+// Two walls of one instance, one behind the other and nearer than 2 % of the range, aren't one plane.
+func TestStepsOfOneInstanceAreTwoEchoes(t *testing.T) {
+	const near, far = 40.0, 40.7
+	points := ranged(t, stepped(near, far), fan(1, 0), beamed(map[string]any{"returns": "dual"}))
 	require.Len(t, points, 2)
 	for i, p := range points {
 		assert.Condition(t, func() bool {

@@ -87,7 +87,69 @@ func TestFogIsSeen(t *testing.T) {
 		require.Len(t, points, 20*len(want), mode)
 		for i := range points {
 			require.Equal(t, want[i%len(want)], points[i].Tag == 0, mode)
+			require.InDelta(t, map[bool]float64{true: 0, false: 1}[want[i%len(want)]], points[i].CosIncidence, 1e-3, mode)
 		}
+	}
+}
+
+// fogPeak returns the peak of fog's echo before a target and its range: rho_eq = pi beta c tau / 2 over the square of that, of which the
+// integral is over steps of the pulse's way. Pulses have 5 ns, and the overlap is from 2 to 6 m.
+func fogPeak(visibility, target float64) (peak, at float64) {
+	alpha := math.Log(20) / visibility
+	for middle := 1.5; middle < 6; middle += 0.01 {
+		sum := 0.0
+		const steps = 400
+		for i := range steps {
+			u := (float64(i) + 0.5) / steps // of the pulse's way
+			r := middle + 0.749*(1-2*u)
+			if r > target {
+				continue
+			}
+			sin := math.Sin(math.Pi * u)
+			sum += sin * sin * math.Exp(-2*(alpha+clearAir)*r) * min(max((r-2)/4, 0), 1) / (r * r) * 2 * 0.749 / steps
+		}
+		if sum *= math.Pi * alpha / 18.8; sum > peak {
+			peak, at = sum, middle
+		}
+	}
+	return peak, at
+}
+
+// TestANearTargetCutsFogShort: before a black plate, fog returns what the air up to it does. There is no end to the sky.
+func TestANearTargetCutsFogShort(t *testing.T) {
+	for name, more := range map[string]map[string]any{
+		"ray": nil, "adaptive": {"beam_divergence": 0.1}, "full": {"beam_divergence": 0.1, "beam_pattern": "full"},
+	} {
+		for _, distance := range []float64{2.5, 3, 3.5, 4, 9, math.Inf(1)} {
+			s := plate(-50, scene.TagBuilding, reflecting(0))
+			if !math.IsInf(distance, 1) {
+				s = plate(distance, scene.TagBuilding, reflecting(0))
+			}
+			a := sharp(map[string]any{"r10": 2000})
+			maps.Copy(a, more)
+			points := pointsOf(fired(t, s, weather.State{Visibility: 100}, 1, a))
+			require.Len(t, points, 1, "%s before %v m", name, distance)
+			want, at := fogPeak(100, distance)
+			assert.InDelta(t, at, points[0].Distance, 0.05, "%s before %v m", name, distance)
+			r := float64(points[0].Distance)
+			assert.InEpsilon(t, 100*want*r*r*math.Exp(2*clearAir*r), points[0].Intensity, 0.05, "%s before %v m", name, distance)
+		}
+	}
+}
+
+// TestFogMergesWithANearTarget: both are one echo of their strengths' sum, at the mean of their ranges by strength.
+func TestFogMergesWithANearTarget(t *testing.T) {
+	const distance, rho, extinction = 3.6, 0.005, 0.0299573 + clearAir
+	fog, at := fogPeak(100, distance)
+	wall := rho * math.Exp(-2*extinction*distance) / (distance * distance)
+	strength, r := fog+wall, (fog*at+wall*distance)/(fog+wall)
+	for _, mode := range []string{"strongest", "dual"} {
+		points := pointsOf(fired(t, plate(distance, scene.TagBuilding, reflecting(rho)), weather.State{Visibility: 100}, 1, sharp(map[string]any{
+			"r10": 2000, "beam_divergence": 0.01, "returns": mode,
+		})))
+		require.Len(t, points, 1, mode)
+		assert.InDelta(t, r, points[0].Distance, 0.03, mode)
+		assert.InEpsilon(t, 100*strength*r*r*math.Exp(2*clearAir*r), points[0].Intensity, 0.03, mode)
 	}
 }
 
@@ -99,19 +161,7 @@ func TestFogNearTheThresholdHasGaps(t *testing.T) {
 	nothing := plate(900, scene.TagBuilding, reflecting(0))
 	for _, r10 := range []float64{27, 30, 33} {
 		points := pointsOf(fired(t, nothing, fog, n, map[string]any{"r10": r10, "false_alarm_rate": 0.0, "range": 120, "range_noise": 0.09}))
-		// rho_eq = pi beta c tau / 2, over the range of the peak: its integral by steps of the pulse.
-		alpha, ratio := math.Log(20)/300, 0.0
-		for middle := 3.0; middle < 6; middle += 0.01 {
-			sum := 0.0
-			const steps = 400
-			for i := range steps {
-				u := (float64(i) + 0.5) / steps // of the pulse's way
-				r := middle + 0.749*(1-2*u)
-				sin := math.Sin(math.Pi * u)
-				sum += sin * sin * math.Exp(-2*(alpha+clearAir)*r) * min(max((r-2)/4, 0), 1) / (r * r) * 2 * 0.749 / steps
-			}
-			ratio = max(ratio, math.Pi*alpha/18.8*sum)
-		}
+		ratio, _ := fogPeak(300, math.Inf(1))
 		snr := 6.142 * ratio / (0.1 * math.Exp(-2*clearAir*r10) / (r10 * r10))
 		want := 0.5 * math.Erfc((4.8604-snr)/math.Sqrt2)
 		assert.InDelta(t, want, float64(len(points))/n, 0.05*want+0.01, "R10 %v m, ratio %v", r10, snr)
@@ -180,6 +230,86 @@ func TestDropsAndFlakesAreDistributed(t *testing.T) {
 	}
 }
 
+// TestFlakesHideWhatIsBehindThem: a wall's echo lacks the share of the beam that a flake covers, which the flake's own echo tells. Drops hide
+// nothing. Shots see none, one or more flakes as often as Poisson has it.
+func TestFlakesHideWhatIsBehindThem(t *testing.T) {
+	const n, distance, kappa = 3000, 15.0, 0.9
+	wall := plate(distance, scene.TagBuilding, reflecting(0.5))
+	for _, pattern := range []string{"adaptive", "full"} {
+		shots := func(w weather.State, r10 float64) (of [n][]sample.Point) {
+			h := fired(t, wall, w, n, sharp(map[string]any{
+				"r10": r10, "beam_divergence": 3, "beam_pattern": pattern, "returns": "dual", "merge_distance": 0.001,
+			}))
+			for _, p := range pointsOf(h) {
+				of[p.Ray] = append(of[p.Ray], p)
+			}
+			return of
+		}
+		rain, drops := weather.State{Rain: 50}, 0
+		for i, points := range shots(rain, 600) {
+			require.InEpsilon(t, 50*math.Exp(-2*rain.Extinction()*distance), points[0].Intensity, 2e-4, "%s: firing %d", pattern, i)
+			drops += len(points) - 1
+		}
+		assert.Greater(t, drops, n/20)
+
+		snow, counts := weather.State{Snow: 1}, [3]float64{}
+		for i, points := range shots(snow, 100) {
+			left := 50 * math.Exp(-2*snow.Extinction()*distance)
+			flakes, got := len(points)-1, math.NaN()
+			for _, p := range points {
+				r := float64(p.Distance)
+				if p.Tag != 0 {
+					got = float64(p.Intensity)
+				} else { // the strongest of all flakes
+					left *= 1 - float64(p.Intensity)/100/(kappa*math.Exp(-2*snow.Extinction()*r)*min((r-2)/4, 1))
+				}
+			}
+			if got < left*(1-2e-4) {
+				flakes++
+			} else {
+				require.InEpsilon(t, left, got, 2e-4, "%s: firing %d", pattern, i)
+			}
+			counts[flakes]++
+		}
+		none := 1 - distribution(distance, 100, snow.Extinction()+clearAir, kappa, 2500/2.15443, 2.29/2.15443)
+		mean := -math.Log(none)
+		for k, share := range []float64{none, none * mean, 1 - none*(1+mean)} {
+			assert.InDelta(t, n*share, counts[k], 3.5*math.Sqrt(n*share*(1-share))+0.01*n, "%s: shots with %d flakes, or more", pattern, k)
+		}
+	}
+}
+
+// TestRaysAndBeamsSeeOneWeather: a ray without width looks through the air as a beam of 3 mrad does, whose strongest echo is its only one.
+func TestRaysAndBeamsSeeOneWeather(t *testing.T) {
+	const n = 2000
+	wall := plate(15, scene.TagBuilding, reflecting(0.02)) // near the threshold, as fog and flakes are
+	strongest := func(more map[string]any) (of [n]sample.Point) {
+		a := map[string]any{"r10": 30, "range": 120, "false_alarm_rate": 0.0, "range_noise": 0.3}
+		maps.Copy(a, more)
+		for _, p := range slices.Backward(pointsOf(fired(t, wall, weather.State{Visibility: 300, Snow: 1}, n, a))) {
+			of[p.Ray] = p
+		}
+		return of
+	}
+	want, tags := strongest(nil), map[uint8]int{}
+	for _, p := range want {
+		if p.Distance > 0 {
+			tags[p.Tag]++
+		}
+	}
+	require.Greater(t, tags[0], n/20)
+	require.Greater(t, tags[uint8(scene.TagBuilding)], n/20)
+	for _, mode := range []string{"strongest", "dual"} {
+		got := strongest(map[string]any{"beam_divergence": 3, "returns": mode, "merge_distance": 0.001})
+		for i := range want {
+			require.InDelta(t, want[i].Distance, got[i].Distance, 1e-3, "%s: firing %d", mode, i)
+			require.InDelta(t, want[i].Intensity, got[i].Intensity, 1e-3*float64(1+want[i].Intensity), "%s: firing %d", mode, i)
+			require.Equal(t, want[i].Tag, got[i].Tag, "%s: firing %d", mode, i)
+			require.InDelta(t, want[i].CosIncidence, got[i].CosIncidence, 1e-3, "%s: firing %d", mode, i)
+		}
+	}
+}
+
 // TestWeatherHasNoiseOfItsOwn: what a surface's echo draws is that of a dry run, two lidars at one place draw differently, and the
 // same lidar draws the same when it runs again.
 func TestWeatherHasNoiseOfItsOwn(t *testing.T) {
@@ -223,20 +353,20 @@ func TestNoLimitToSightChangesNoByte(t *testing.T) {
 
 // TestWetAndSnowyGround holds the ground against Fresnel's formulas of water (n = 1.33) on what has 30 %, and snow's 0.9.
 func TestWetAndSnowyGround(t *testing.T) {
-	b := scenetest.NewBuilder("ground")
-	m := scenetest.Matte("grey", 0.5, 0.5, 0.5)
-	m.Reflectance = 0.3
-	b.Put("ground", scenetest.Plane(400, 8), m, scenetest.At(0, 0, -2, scene.TagBuilding))
 	var rays []lidar.Ray
 	angles := []float64{5, 45, 70, 80, 85}
 	for i, angle := range angles { // from the normal
 		sin, cos := math.Sincos(mgl64.DegToRad(angle))
 		rays = append(rays, lidar.Ray{Direction: mgl64.Vec3{sin, 0, -cos}, TimeNs: int64(i) * 1000, MaxM: 500})
 	}
-	read := func(w weather.State) (list []float64) {
+	read := func(tag scene.Tag, w weather.State) (list []float64) {
+		b := scenetest.NewBuilder("ground")
+		m := scenetest.Matte("grey", 0.5, 0.5, 0.5)
+		m.Reflectance = 0.3
+		b.Put("ground", scenetest.Plane(400, 8), m, scenetest.At(0, 0, -2, tag))
 		o := sensortest.Options{Scene: b.Scene, Mount: spatial.Identity(), Seed: 3, GL: gputest.Thread(t), Weather: w, Attributes: map[string]any{
 			"firing_table": tableOf(t, rays), "firing_period": 0.1, "intensity": "range_corrected", "rolling": false,
-			"r10": 1000, "detection": "sharp", "range_noise": 0.0, "overlap_start": 1.0, "overlap_end": 1.5,
+			"r10": 1000, "detection": "sharp", "range_noise": 0.0, "overlap_start": 1.0, "overlap_end": 1.5, "intensity_code": "hesai",
 		}}
 		h := sensortest.New(t, lidar.RayCastDefinition, o)
 		h.Fire(scanPeriod)
@@ -245,11 +375,18 @@ func TestWetAndSnowyGround(t *testing.T) {
 		}
 		return list
 	}
-	dry, wet, half, snowy := read(weather.State{}), read(weather.State{Wetness: 1}), read(weather.State{Wetness: 0.5}), read(weather.State{Snow: 1})
+	ground := scene.TagBuilding
+	dry, wet, half, snowy := read(ground, weather.State{}), read(ground, weather.State{Wetness: 1}), read(ground, weather.State{Wetness: 0.5}), read(ground, weather.State{Snow: 1})
 	require.Len(t, dry, len(angles))
 	for i, want := range []float64{0.97, 0.95, 0.78, 0.48, 0.21} {
 		assert.InDelta(t, want, wet[i]/dry[i], 0.01, "%v degrees", angles[i])
 		assert.InDelta(t, 1-0.5*(1-want), half[i]/dry[i], 0.01, "%v degrees", angles[i])
 	}
 	assert.InDelta(t, 3, snowy[0]/dry[0], 0.1, "flakes take little on two metres")
+	// The beads in a marking are blind under whichever covers more.
+	for _, w := range []weather.State{{Wetness: 0.6, Snow: 0.2}, {Wetness: 0.2, Snow: 0.6}} {
+		under := 0.3 * (1 - 0.03*w.Wetness)
+		want := 100 * (math.Cos(mgl64.DegToRad(5))*(under+(0.9-under)*w.Snow) + 0.1*math.Pi*(1-0.6))
+		assert.InEpsilon(t, want*math.Exp(-4*w.Extinction()), read(scene.TagRoadLine, w)[0], 0.01, "%+v", w)
+	}
 }

@@ -142,22 +142,41 @@ func TestNineOfTenShotsSeeTheirRange(t *testing.T) {
 	assert.Len(t, near, 2000, "what is strong is always seen")
 }
 
-// A shot that sees nothing gives a point of noise now and then, at any range alike.
+// A shot that sees nothing gives a point of noise now and then, at any range alike: the firing's only one, also of a beam.
 func TestFalseAlarmsHaveTheirShare(t *testing.T) {
 	const n = 30_000
-	for _, share := range []float64{1e-4, 0.02} {
-		points := shots(t, plate(900, scene.TagBuilding, reflecting(0)), n, map[string]any{"r10": 50, "range": 200, "false_alarm_rate": share})
-		assert.InDelta(t, share*n, len(points), 3*math.Sqrt(share*n)+1)
+	for _, c := range []struct {
+		share  float64
+		more   map[string]any
+		number uint8
+	}{
+		{1e-4, nil, sample.ReturnStrongest},
+		{0.02, nil, sample.ReturnStrongest},
+		{0.02, map[string]any{"beam_divergence": 3, "returns": "first"}, sample.ReturnStrongest},
+		{0.02, map[string]any{"beam_divergence": 3, "returns": "last"}, sample.ReturnLast},
+		{0.02, map[string]any{"beam_divergence": 3, "returns": "dual"}, sample.ReturnOnly},
+	} {
+		a := map[string]any{"r10": 50, "range": 200, "false_alarm_rate": c.share}
+		maps.Copy(a, c.more)
+		points := shots(t, plate(900, scene.TagBuilding, reflecting(0)), n, a)
+		assert.InDelta(t, c.share*n, len(points), 3*math.Sqrt(c.share*n)+1)
+		threshold := math.Sqrt2 * math.Erfinv(1-2*c.share*0.7495/200) // one in so many of each 5 ns
 		sum := 0.0
 		for i := range points {
 			p := &points[i]
 			require.Zero(t, p.Tag)
 			require.Zero(t, p.Instance)
 			require.Zero(t, p.CosIncidence)
+			require.Equal(t, c.number, p.Return)
+			require.InDelta(t, p.Distance, p.X, 1e-3)
+			if p.Intensity < 100 { // it is as strong as what is just seen
+				weakest := float64(p.Intensity) * 50 * 50 / float64(p.Distance*p.Distance) * math.Exp(2*clearAir*50)
+				require.InEpsilon(t, 10*threshold/(threshold+1.2816), weakest, 1e-3)
+			}
 			sum += float64(p.Distance)
 		}
-		if share > 0.01 {
-			assert.InDelta(t, 100, sum/float64(len(points)), 4*200/math.Sqrt(12*share*n))
+		if c.share > 0.01 {
+			assert.InDelta(t, 100, sum/float64(len(points)), 4*200/math.Sqrt(12*c.share*n))
 		}
 	}
 }
@@ -280,6 +299,39 @@ func TestRealPresetsEndAtTheirRange(t *testing.T) {
 			}
 			assert.Equal(t, seen, returns > 0, "%s at %v m", preset, r10*share)
 		}
+	}
+}
+
+// A cloud with a point for each ray tells what is nearer than the shortest range from what isn't there.
+func TestAMissTellsNearFromFar(t *testing.T) {
+	for name, more := range map[string]map[string]any{"ray": nil, "beam": {"beam_divergence": 3}} {
+		for distance, sign := range map[float64]int{3: -1, -90: 1} {
+			a := map[string]any{
+				"preset": "uniform", "channels": 4, "horizontal_fov": 20.0, "columns": 10, "range": 60, "range_min": 8, "organized": true,
+				"intensity": "range_corrected", "false_alarm_rate": 0.0,
+			}
+			maps.Copy(a, more)
+			h := sensortest.New(t, lidar.RayCastDefinition, vlp16(t, sensortest.Options{
+				Scene: plate(distance, scene.TagBuilding, reflecting(0.5)), Mount: spatial.Identity(), Attributes: a,
+			}))
+			h.Fire(scanPeriod)
+			points := sensortest.Last[*sample.PointCloud](h, "points").Points
+			require.Len(t, points, 40)
+			for i := range points {
+				require.True(t, math.IsInf(float64(points[i].Distance), sign), "%s, %v m: %v", name, distance, points[i].Distance)
+			}
+		}
+	}
+}
+
+// Firings of a table without a threshold lose returns as CARLA's drop-off does: none above its limit, and below in proportion.
+func TestDropOffOfAFiringTable(t *testing.T) {
+	const n, zero, limit, rate = 20_000, 0.5, 0.8, 0.02
+	for distance, want := range map[float64]float64{5: 1, 50: 1 - zero + zero*math.Exp(-rate*50)/limit} {
+		points := shots(t, plate(distance, scene.TagBuilding, reflecting(0.5)), n, map[string]any{
+			"intensity": "carla", "atmosphere_attenuation_rate": rate, "dropoff_zero_intensity": zero, "dropoff_intensity_limit": limit,
+		})
+		assert.InDelta(t, want*n, len(points), 4*math.Sqrt(n*want*(1-want)), "%v m", distance)
 	}
 }
 
