@@ -3,6 +3,7 @@
 package camera_test
 
 import (
+	"fmt"
 	"image"
 	"image/color"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -20,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -39,13 +42,17 @@ func smoothstep(a, b, x float64) float64 {
 	return t * t * (3 - 2*t)
 }
 
-// lighting is lib/shade.glsl in float64, written from its description; up is +z.
-type lighting struct{ toSun, sun, zenith, horizon, ground, around mgl64.Vec3 }
+// lighting is lib/shade.glsl in float64, written from its description and from docs/weather.md; up is +z.
+type lighting struct {
+	toSun, sun, zenith, horizon, ground, around mgl64.Vec3
+	weather.State
+	camera.Outdoors
+}
 
 func lightingOf(l scene.Light) lighting {
 	light := lighting{
 		toSun: vec64(l.SunDirection).Normalize(), sun: vec64(l.SunColor),
-		zenith: vec64(l.SkyZenith), horizon: vec64(l.SkyHorizon), ground: vec64(l.Ground),
+		zenith: vec64(l.SkyZenith), horizon: vec64(l.SkyHorizon), ground: vec64(l.Ground), Outdoors: camera.Outdoors{Beyond: l.SunColor},
 	}
 	// The irradiance by the sky: bands of equal area on the disc below the hemisphere.
 	const bands = 10_000
@@ -58,8 +65,43 @@ func lightingOf(l scene.Light) lighting {
 	return light
 }
 
-func (l lighting) gradient(height float64) mgl64.Vec3 {
-	return mix(l.horizon, l.zenith, 1-math.Exp2(-4.5*max(height, 0)))
+// lightingIn is the lighting in a weather.
+func lightingIn(l scene.Light, w weather.State) lighting {
+	o := camera.OutdoorsOf(&l, float64(l.SunDirection.Normalize()[2]), w)
+	light := lightingOf(o.Light)
+	light.around, light.State, light.Outdoors = vec64(o.Around), w, o
+	return light
+}
+
+func (l lighting) gradient(height float64) mgl64.Vec3 { return rising(l.horizon, l.zenith, height) }
+
+// rising is a sky between its ends.
+func rising(horizon, zenith mgl64.Vec3, height float64) mgl64.Vec3 {
+	return mix(horizon, zenith, 1-math.Exp2(-4.5*max(height, 0)))
+}
+
+// behind is a light behind air that leaves a share of it, in a direction of some height.
+func (l lighting) behind(c mgl64.Vec3, height, left float64) mgl64.Vec3 {
+	return mix(rising(vec64(l.Air), vec64(l.AirAbove), height), c, left)
+}
+
+// beyondAll is a light above all air.
+func (l lighting) beyondAll(c mgl64.Vec3, height float64) mgl64.Vec3 {
+	return l.behind(c, height, math.Exp(-l.Depth/max(math.Abs(height), 1e-6)))
+}
+
+// covered is a surface under water and snow. wet is the share under water.
+func (l lighting) covered(m *scene.Material, n, eye mgl64.Vec3) (base mgl64.Vec3, metal, rough, wet float64) {
+	snow := l.SnowCover() * smoothstep(0.64, 0.87, n[2])
+	wet = l.Wetness * smoothstep(0.87, 0.97, n[2]) * (1 - snow)
+	metal = float64(m.Metallic)
+	passed := (1 - 0.066) * (1 - 0.472) * (1 - fresnel(math.Acos(clamp(n.Dot(eye), 1e-3, 1-1e-9)))) / (1 - 0.02)
+	for i, dry := range vec64(m.BaseColor.Vec3()) {
+		film := dry + (passed*dry/(1-0.472*dry)-dry)*wet*(1-metal)
+		base[i] = film + (0.85-film)*snow
+	}
+	rough = float64(m.Roughness) + (0.08-float64(m.Roughness))*wet
+	return base, metal * (1 - snow), rough + (1-rough)*snow, wet
 }
 
 func (l lighting) sky(d mgl64.Vec3) mgl64.Vec3 {
@@ -69,7 +111,7 @@ func (l lighting) sky(d mgl64.Vec3) mgl64.Vec3 {
 	}
 	toward := max(d.Dot(l.toSun), 0)
 	glow := 0.012*math.Pow(toward, 8) + 0.05*math.Pow(toward, 64) + 8*smoothstep(0.99996, 0.99998, toward)
-	return c.Add(l.sun.Mul(glow))
+	return l.beyondAll(c.Add(vec64(l.Beyond).Mul(glow)), d[2])
 }
 
 // dimmed is the same light where only a share of that of sky and ground arrives.
@@ -81,27 +123,29 @@ func (l lighting) dimmed(open float64) lighting {
 // radiance is the light that a surface sends towards the eye under a fraction of
 // the sun.
 func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float64) mgl64.Vec3 {
-	base := vec64(m.BaseColor.Vec3())
-	metal, rough := float64(m.Metallic), clamp(float64(m.Roughness), 0.06, 1)
+	base, metal, rough, wet := l.covered(m, n, eye)
+	rough = clamp(rough, 0.06, 1)
 	diffuse := base.Mul(1 - metal)
-	specular := mix(mgl64.Vec3{0.04, 0.04, 0.04}, base, metal)
+	specular := mix(mix(mgl64.Vec3{0.04, 0.04, 0.04}, base, metal), mgl64.Vec3{0.02, 0.02, 0.02}, wet)
 	half := l.toSun.Add(eye).Normalize()
 	ne, ns, nh, eh := max(n.Dot(eye), 1e-3), max(n.Dot(l.toSun), 0), max(n.Dot(half), 0), max(eye.Dot(half), 0)
 	a2 := math.Pow(rough, 4)
 	d := a2 / (math.Pi * math.Pow(nh*nh*(a2-1)+1, 2))
 	k := rough * rough / 2
 	v := 1 / (4 * (ne*(1-k) + k) * (ns*(1-k) + k))
-	fresnel := specular.Add(mgl64.Vec3{1, 1, 1}.Sub(specular).Mul(math.Pow(1-eh, 5)))
-	direct := times(diffuse.Mul(1/math.Pi).Add(fresnel.Mul(min(d*v, 60))), l.sun).Mul(ns * sunlight)
+	schlick := specular.Add(mgl64.Vec3{1, 1, 1}.Sub(specular).Mul(math.Pow(1-eh, 5)))
+	direct := times(diffuse.Mul(1/math.Pi).Add(schlick.Mul(min(d*v, 60))), l.sun).Mul(ns * sunlight)
 
 	r := [4]float64{1 - rough, 0.0425 - 0.0275*rough, 1.04 - 0.572*rough, -0.04 + 0.022*rough}
 	a := min(r[0]*r[0], math.Exp2(-9.28*ne))*r[0] + r[1]
 	scale, bias := -1.04*a+r[2], 1.04*a+r[3]
 	mirror := n.Mul(2 * n.Dot(eye)).Sub(eye)
 	edge := 0.03 + 0.5*rough
-	mirrored := mix(l.ground, l.gradient(mirror[2]), smoothstep(-edge, edge, mirror[2]))
+	mirrored := mix(l.ground, l.beyondAll(l.gradient(mirror[2]), mirror[2]), smoothstep(-edge, edge, mirror[2]))
 	ambient := times(diffuse, mix(l.ground, l.around, 0.5+0.5*n[2]))
-	return direct.Add(ambient).Add(times(specular.Mul(scale).Add(mgl64.Vec3{bias, bias, bias}), mirrored)).Add(vec64(m.Emissive))
+	water := fresnel(math.Acos(min(ne, 1-1e-9)))
+	gloss := mix(specular.Mul(scale).Add(mgl64.Vec3{bias, bias, bias}), mgl64.Vec3{water, water, water}, wet)
+	return direct.Add(ambient).Add(times(gloss, mirrored)).Add(vec64(m.Emissive))
 }
 
 // TestSunAndShadeAreAsFarApartAsInAPhotograph holds a road, and a wall of the city that the
@@ -176,37 +220,64 @@ func TestAGlowingPanelHasItsExactColor(t *testing.T) {
 }
 
 // TestShadingMatchesTheReference compares whole pictures of balls and of the sky
-// with the shading equations in float64.
+// with the shading equations in float64, in clear air, and in a weather also from above.
 func TestShadingMatchesTheReference(t *testing.T) {
-	for _, c := range []struct{ metallic, roughness float32 }{{0, 1}, {0, 0.3}, {1, 0.5}, {1, 0.1}, {0.4, 0.7}} {
+	above := spatial.FromRPY(mgl64.Vec3{1, 0, 4}, 0, 30, 0)
+	behind, ahead := mgl32.Vec3{-0.8, 0.3, 0.5}, mgl32.Vec3{0.75, 0.25, 0.5}
+	for _, c := range []struct {
+		metallic, roughness float32
+		weather             weather.State
+		mount               spatial.Pose
+		toSun               mgl32.Vec3
+	}{
+		{0, 1, weather.State{}, forward(0), behind},
+		{0, 0.3, weather.State{}, forward(0), behind},
+		{1, 0.5, weather.State{}, forward(0), behind},
+		{1, 0.1, weather.State{}, forward(0), behind},
+		{0.4, 0.7, weather.State{}, forward(0), behind},
+		{0, 1, weather.State{Wetness: 1}, above, ahead},
+		{1, 0.4, weather.State{Wetness: 0.6, Cloud: 0.3}, above, behind},
+		{1, 0.1, weather.State{Snow: 0.6, Wetness: 0.8}, above, behind},
+		{0.4, 0.7, weather.State{Visibility: 600, Wetness: 1}, above, behind},
+		{0, 0.3, weather.State{Visibility: 3000}, forward(0), ahead},
+		{0, 1, weather.State{Visibility: 10, Cloud: 0.5}, forward(0), behind},
+	} {
+		what := fmt.Sprintf("metallic %v, roughness %v, %+v", c.metallic, c.roughness, c.weather)
 		b := scenetest.NewBuilder("ball")
 		m := scenetest.Matte("ball", 0.7, 0.4, 0.1)
 		m.Metallic, m.Roughness = c.metallic, c.roughness
 		b.Put("ball", scenetest.Sphere(2, 100), m, scenetest.At(5, 0, 0, scene.TagStatic))
-		// The sun stands behind the camera, so that the ball's shadow is out of sight.
-		b.Scene.Light.SunDirection = mgl32.Vec3{-0.8, 0.3, 0.5}.Normalize()
-		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(96, 72)})
+		b.Scene.Light.SunDirection = c.toSun.Normalize()
+		stops := 0.0
+		if c.toSun == ahead {
+			stops = -2 // it is bright
+		}
+		r := rigIn(t, gputest.Thread(t), b.Scene, c.weather,
+			mounted{camera.RGBDefinition, c.mount, size(96, 72, "exposure_mode", "manual", "exposure_compensation", stops)})
 		r.fire(0)
-		l, light := lens(t, 96, 72, 90), lightingOf(b.Scene.Light)
-		toMap := spatial.OpticalInBody()
+		l, light := lens(t, 96, 72, 90), lightingIn(b.Scene.Light, c.weather)
+		toMap, center := c.mount.Compose(spatial.OpticalInBody()), mgl64.Vec3{5, 0, 0}.Sub(c.mount.Position)
 		var sum float64
 		n, worst := 0, 0.0
 		for v := range 72 {
 			for u := range 96 {
 				d := toMap.Rotate(l.Ray(float64(u), float64(v))).Normalize()
-				along := 5 * d[0]
-				under := along*along - 25 + 4
+				along := center.Dot(d)
+				under := along*along - center.Dot(center) + 4
 				var want [3]float64
 				switch {
+				case d.Dot(light.toSun) > 0.9997:
+					continue // the edge of the sun
 				case under < -0.01:
-					want = shown(light.sky(d), true)
+					want = shown(light.sky(d).Mul(math.Exp2(stops)), true)
 				case under > 0.3:
-					p := d.Mul(along - math.Sqrt(under))
-					normal := p.Sub(mgl64.Vec3{5, 0, 0}).Normalize()
+					away := along - math.Sqrt(under)
+					normal := d.Mul(away).Sub(center).Normalize()
 					if math.Abs(normal.Dot(light.toSun)) < 0.15 {
 						continue // the edge of its own shadow is soft
 					}
-					want = shown(light.radiance(&m, normal, d.Mul(-1), 1), true)
+					color := light.behind(light.radiance(&m, normal, d.Mul(-1), 1), d[2], math.Exp(-c.weather.Extinction()*away))
+					want = shown(color.Mul(math.Exp2(stops)), true)
 				default:
 					continue // the rim
 				}
@@ -217,8 +288,8 @@ func TestShadingMatchesTheReference(t *testing.T) {
 				}
 			}
 		}
-		assert.Less(t, sum/float64(n), 0.6, "mean difference in levels, metallic %v, roughness %v", c.metallic, c.roughness)
-		assert.Less(t, worst, 4.0, "largest difference in levels, metallic %v, roughness %v", c.metallic, c.roughness)
+		assert.Less(t, sum/float64(n), 0.6, "mean difference in levels, %s", what)
+		assert.Less(t, worst, 4.0, "largest difference in levels, %s", what)
 	}
 }
 

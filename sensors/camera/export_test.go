@@ -36,15 +36,15 @@ var Daylight = daylight
 
 // Outdoors is a scene's light in a weather.
 type Outdoors struct {
-	Light                 scene.Light
-	Around, Air, AirAbove mgl32.Vec3
-	Depth                 float64
+	Light                         scene.Light
+	Around, Beyond, Air, AirAbove mgl32.Vec3
+	Depth                         float64
 }
 
 // OutdoorsOf returns a light in a weather, under a sun whose elevation has the sine height.
 func OutdoorsOf(l *scene.Light, height float64, w weather.State) Outdoors {
 	o := outdoorsOf(l, height, w)
-	return Outdoors{o.light, o.around, o.air, o.airAbove, o.depth}
+	return Outdoors{o.light, o.around, o.beyond, o.air, o.airAbove, o.depth}
 }
 
 var errNoRenderer = errors.New("no camera has begun")
