@@ -52,6 +52,8 @@ var judges = map[string][]string{
 	"lib/reach.glsl":          {"sensors/camera"},
 	"lib/scene.glsl":          {"scene", "sensors/lidar", "sensors/camera"},
 	"lib/shade.glsl":          {"sensors/camera"},
+	"lib/shutter.glsl":        {"sensors/camera"},
+	"lib/sight.glsl":          {"sensors/camera"},
 	"lib/tally.glsl":          {"sensors/groundtruth"},
 	"lib/trace.glsl":          {"scene", "sensors/lidar", "sensors/groundtruth", "sensors/camera", "gpu/hostdev"},
 }
@@ -83,6 +85,7 @@ func (m mutant) key() string {
 var (
 	directive   = regexp.MustCompile(`^(\s*#(?:if|elif)) .*$`)
 	conditional = regexp.MustCompile(`\b(if|while) \(`)
+	once        = regexp.MustCompile(`\bfor \((?:bool \w+ = ([^;]*))?; ([\w.]+); [\w.]+ = false\)`) // a branch
 	loop        = regexp.MustCompile(`\bfor \([^;]*; ([^;]*);`)
 	choice      = regexp.MustCompile(` \? `)
 )
@@ -109,8 +112,18 @@ func mutantsOf(file, text string) (list []mutant) {
 				add(line[:at[1]] + "!(" + line[at[1]:end] + ")" + line[end:])
 			}
 		}
-		for _, at := range loop.FindAllStringSubmatchIndex(code, -1) {
+		for _, at := range once.FindAllStringSubmatchIndex(code, -1) {
+			if at[2] < 0 {
+				name := line[at[4]:at[5]]
+				add(line[:at[4]-2] + name + " = !" + name + line[at[4]-2:])
+				continue
+			}
 			add(line[:at[2]] + "!(" + line[at[2]:at[3]] + ")" + line[at[3]:])
+		}
+		for _, at := range loop.FindAllStringSubmatchIndex(code, -1) {
+			if first := once.FindStringIndex(code[at[0]:]); first == nil || first[0] > 0 { // else it wouldn't end
+				add(line[:at[2]] + "!(" + line[at[2]:at[3]] + ")" + line[at[3]:])
+			}
 		}
 		for _, at := range choice.FindAllStringIndex(code, -1) {
 			add(line[:at[0]] + " != true" + line[at[0]:]) // binds less than a comparison
