@@ -145,7 +145,7 @@ static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, c
     painted(t, &m, at->mover);
     vf class[4], zero = v_set(0);
     v_rows(c->table, i_least(label_tag(label), i_set(CLASSES - 1)) + (int32_t)c->set.first, class);
-    vf rho = c->set.foreign ? v_set(-1.0f) : m.reflectance;
+    vf rho = c->set.foreign ? v_set(-1.0f) : v_sel(i_eq(m.flags & 8192, i_set(0)), m.reflectance, v_set(-1.0f));
     vm paint = m_not(i_eq(m.flags & 4096, i_set(0)));
     rho = v_sel(v_lt(zero, class[3]) | (v_lt(rho, zero) & m_not(paint)), class[0], rho);
     vf gain = v_sel(i_eq(m.flags & 1, i_set(1)), class[1], class[2]);

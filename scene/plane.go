@@ -28,7 +28,7 @@ func Plane(middle mgl64.Vec3) *Scene {
 	s.Ego.Position = middle
 	s.Textures = []Texture{{Name: "asphalt", Image: asphaltTile()}}
 	s.Materials = []Material{{
-		Name: "asphalt", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Roughness: 0.95, Reflectance: 0.16,
+		Name: "asphalt", BaseColor: mgl32.Vec4{1, 1, 1, 1}, Roughness: 0.95, Reflectance: 0.16, ReflectsAsClass: true,
 		MetalRoughTexture: NoTexture, EmissiveTexture: NoTexture,
 	}}
 	s.Meshes = []Mesh{planeMesh()}

@@ -260,12 +260,13 @@ func (r *Resident) writeOccupants(c *gpu.Ctx, p *Packer, w Window) error {
 
 // Flags of a material record.
 const (
-	flagRetro       = 1
-	flagDoubleSided = 2
-	flagUnlit       = 4
-	flagColored     = 8
-	flagLamp        = 16 // times the lamps, up to 255
-	flagPaint       = 4096
+	flagRetro           = 1
+	flagDoubleSided     = 2
+	flagUnlit           = 4
+	flagColored         = 8
+	flagLamp            = 16 // times the lamps, up to 255
+	flagPaint           = 4096
+	flagReflectsAsClass = 8192
 )
 
 // Colored returns, per material, whether a mesh shows it with colours of its vertices.
@@ -322,7 +323,10 @@ func (m *Material) flags(colored bool) float32 {
 	for _, f := range []struct {
 		on   bool
 		flag float32
-	}{{m.Retro, flagRetro}, {m.DoubleSided, flagDoubleSided}, {m.Unlit, flagUnlit}, {colored, flagColored}, {m.Paint, flagPaint}} {
+	}{
+		{m.Retro, flagRetro}, {m.DoubleSided, flagDoubleSided}, {m.Unlit, flagUnlit}, {colored, flagColored}, {m.Paint, flagPaint},
+		{m.ReflectsAsClass, flagReflectsAsClass},
+	} {
 		if f.on {
 			flags += f.flag
 		}

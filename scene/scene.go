@@ -282,6 +282,9 @@ type Material struct {
 	// Reflectance is the diffuse reflectance at the lidar's wavelength,
 	// 0..1; negative means: the luminance of the base colour.
 	Reflectance float32
+	// ReflectsAsClass is true where the surface is of what surfaces of its semantic class are mostly of. A lidar of
+	// intensity: range_corrected takes the class's reflectance then, and Reflectance is for the scale of surfaces alone.
+	ReflectsAsClass bool
 	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
 	Retro bool
 	// Paint is true for what an actor's Paint colours.

@@ -191,7 +191,7 @@ float returnedShare(Hit hit, float cosine, uint what) {
     vec4 byTag = uintBitsToFloat(texelFetch(scan, int(optics.x + min(labelTag(what), CLASSES - 1u))));
     vec4 own = vec4(-1.0);
     for (bool named = optics.y != 0u; named; named = false) own = uintBitsToFloat(texelFetch(scan, int(optics.x + CLASSES) + index));
-    float rho = optics.z != 0u || m.reflectance < 0.0 ? -1.0 : m.reflectance;
+    float rho = optics.z != 0u || m.asClass || m.reflectance < 0.0 ? -1.0 : m.reflectance;
     rho = byTag.w > 0.0 || (rho < 0.0 && !m.paint) ? byTag.x : rho;
     rho = own.x >= 0.0 ? own.x : rho;
     for (bool colored = rho < 0.0; colored; colored = false)

@@ -878,27 +878,30 @@ func painted(wall material, p painting) material {
 type finish struct {
 	roughness, metallic float32
 	reflectance         float32 // at 905 nm, 0..1
+	asClass             bool    // scene.Material.ReflectsAsClass
 }
 
 // Reflectances are typical figures for near infrared: fresh asphalt 0.15,
-// concrete 0.35, brick 0.4, leaves 0.5 and more, dark paint and rubber 0.05.
+// concrete 0.35, brick 0.4, leaves 0.5 and more, dark paint and rubber 0.05. Where the table of package optics has
+// the surface by its class, that holds for received light.
 var (
-	asphaltFinish = finish{0.95, 0, 0.16}
-	stoneFinish   = finish{0.9, 0, 0.38}
-	earthFinish   = finish{1, 0, 0.3}
-	leafFinish    = finish{0.9, 0, 0.52}
-	lineFinish    = finish{0.7, 0, 0.75}
-	plasterFinish = finish{0.92, 0, 0.55}
-	brickFinish   = finish{0.93, 0, 0.4}
-	trimFinish    = finish{0.6, 0, 0.5}
-	glassFinish   = finish{0.08, 0, 0.08}
-	woodFinish    = finish{0.75, 0, 0.4}
-	paintFinish   = finish{0.45, 0, 0.4}
-	metalFinish   = finish{0.4, 0.8, 0.45}
-	clothFinish   = finish{0.95, 0, 0.45}
-	lampFinish    = finish{0.3, 0, 0.3}
-	carFinish     = finish{0.28, 0.1, 0.35}
-	darkFinish    = finish{0.8, 0, 0.06}
+	asphaltFinish = finish{0.95, 0, 0.16, true}
+	tarFinish     = finish{0.95, 0, 0.16, false}
+	stoneFinish   = finish{0.9, 0, 0.38, true}
+	earthFinish   = finish{1, 0, 0.3, false}
+	leafFinish    = finish{0.9, 0, 0.52, true}
+	lineFinish    = finish{0.7, 0, 0.75, true}
+	plasterFinish = finish{0.92, 0, 0.55, false}
+	brickFinish   = finish{0.93, 0, 0.4, true}
+	trimFinish    = finish{0.6, 0, 0.5, false}
+	glassFinish   = finish{0.08, 0, 0.08, false}
+	woodFinish    = finish{0.75, 0, 0.4, false}
+	paintFinish   = finish{0.45, 0, 0.4, false}
+	metalFinish   = finish{0.4, 0.8, 0.45, false}
+	clothFinish   = finish{0.95, 0, 0.45, false}
+	lampFinish    = finish{0.3, 0, 0.3, false}
+	carFinish     = finish{0.28, 0.1, 0.35, false}
+	darkFinish    = finish{0.8, 0, 0.06, false}
 )
 
 // surfaceLook is one entry of the palette.
@@ -944,7 +947,7 @@ func materials() []scene.Material {
 			Name: l.name, BaseColor: c.Vec4(1), BaseColorTexture: scene.NoTexture,
 			Metallic: l.finish.metallic, Roughness: l.finish.roughness,
 			MetalRoughTexture: scene.NoTexture, EmissiveTexture: scene.NoTexture,
-			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps, Paint: l.paint,
+			Emissive: c.Mul(l.emissive), Reflectance: l.finish.reflectance, ReflectsAsClass: l.finish.asClass, Retro: l.retro, DoubleSided: l.thin, Lamps: l.lamps, Paint: l.paint,
 		}
 		if l.texture != noPicture {
 			m.BaseColorTexture = int(l.texture)
@@ -1022,8 +1025,8 @@ var groundLooks = []namedLook{
 	look(field, "field", 0xdcc882, earthFinish).with(picGrass, 40),
 	look(forest, "forest", 0x5c7a48, leafFinish).with(picLeaves, 40),
 	look(lineWhite, "line_white", 0xe8e8e4, lineFinish),
-	look(ironCover, "iron_cover", 0x4c4a48, finish{0.6, 0.6, 0.2}),
-	look(water, "water", 0x2c5a62, finish{0.05, 0, 0.02}),
+	look(ironCover, "iron_cover", 0x4c4a48, finish{0.6, 0.6, 0.2, false}),
+	look(water, "water", 0x2c5a62, finish{0.05, 0, 0.02, false}),
 }
 
 var wallLooks = []namedLook{
@@ -1045,8 +1048,8 @@ var wallLooks = []namedLook{
 	look(ashlarGrey, "ashlar_grey", 0xc0bcb4, stoneFinish).with(picAshlar, 4),
 	look(concreteGrey, "concrete_grey", 0xb2b0ac, stoneFinish).with(picConcrete, 6),
 	look(concreteLight, "concrete_light", 0xdcdad4, stoneFinish).with(picConcrete, 6),
-	look(claddingDark, "cladding_dark", 0x5a6068, finish{0.5, 0.3, 0.25}).with(picConcrete, 6),
-	look(claddingBlue, "cladding_blue", 0x7e96a8, finish{0.5, 0.3, 0.3}).with(picConcrete, 6),
+	look(claddingDark, "cladding_dark", 0x5a6068, finish{0.5, 0.3, 0.25, false}).with(picConcrete, 6),
+	look(claddingBlue, "cladding_blue", 0x7e96a8, finish{0.5, 0.3, 0.3, false}).with(picConcrete, 6),
 }
 
 var facadeLooks = []namedLook{
@@ -1055,9 +1058,9 @@ var facadeLooks = []namedLook{
 	look(trimDark, "trim_dark", 0x3a3c40, trimFinish),
 	look(trimGreen, "trim_green", 0x3c5c4a, trimFinish),
 	look(trimBrown, "trim_brown", 0x6a4a34, woodFinish),
-	look(paneClassic, "pane_classic", 0xffffff, finish{0.15, 0, 0.12}).with(picHousePanes, 1),
-	look(paneModern, "pane_modern", 0xffffff, finish{0.1, 0, 0.1}).with(picModernPanes, 1),
-	look(paneShop, "pane_shop", 0xffffff, finish{0.12, 0, 0.12}).with(picShops, 1),
+	look(paneClassic, "pane_classic", 0xffffff, finish{0.15, 0, 0.12, false}).with(picHousePanes, 1),
+	look(paneModern, "pane_modern", 0xffffff, finish{0.1, 0, 0.1, false}).with(picModernPanes, 1),
+	look(paneShop, "pane_shop", 0xffffff, finish{0.12, 0, 0.12, false}).with(picShops, 1),
 	look(glassPlain, "glass", 0x9cbcc4, glassFinish),
 	look(doorRed, "door_red", 0x8a2c26, trimFinish),
 	look(doorGreen, "door_green", 0x24523c, trimFinish),
@@ -1070,9 +1073,9 @@ var roofLooks = []namedLook{
 	look(tilesBrown, "roof_tiles_brown", 0x8e6654, brickFinish).with(picRoofTiles, 3),
 	look(slate, "roof_slate", 0x767c86, stoneFinish).with(picRoofTiles, 3),
 	look(roofGravel, "roof_gravel", 0xb8b0a4, stoneFinish).with(picGravel, 2),
-	look(roofTar, "roof_tar", 0x6c6c6e, asphaltFinish).with(picAsphalt, 5),
-	look(zinc, "zinc", 0x98a2a8, finish{0.45, 0.5, 0.35}).sheet(),
-	look(copper, "copper", 0x7eb09a, finish{0.6, 0.3, 0.35}).sheet(),
+	look(roofTar, "roof_tar", 0x6c6c6e, tarFinish).with(picAsphalt, 5),
+	look(zinc, "zinc", 0x98a2a8, finish{0.45, 0.5, 0.35, false}).sheet(),
+	look(copper, "copper", 0x7eb09a, finish{0.6, 0.3, 0.35, false}).sheet(),
 }
 
 var plantLooks = []namedLook{
@@ -1103,7 +1106,7 @@ var streetLooks = []namedLook{
 	look(ironDark, "iron_dark", 0x3c4044, metalFinish),
 	look(ironGreen, "iron_green", 0x2c4a3e, paintFinish),
 	look(steel, "steel", 0xa0a4a8, metalFinish),
-	look(aluminium, "aluminium", 0xc8ccce, finish{0.35, 0.9, 0.6}),
+	look(aluminium, "aluminium", 0xc8ccce, finish{0.35, 0.9, 0.6, false}),
 	look(paintRed, "paint_red", 0xc82c22, paintFinish),
 	look(paintYellow, "paint_yellow", 0xf0b81c, paintFinish).sheet(),
 	look(paintBlue, "paint_blue", 0x2456a0, paintFinish),
@@ -1114,10 +1117,10 @@ var streetLooks = []namedLook{
 	look(canvasBlue, "canvas_blue", 0x34608e, clothFinish).sheet(),
 	look(canvasCream, "canvas_cream", 0xf0e4c8, clothFinish).sheet(),
 	look(canvasOrange, "canvas_orange", 0xe08a3a, clothFinish).sheet(),
-	look(signFace, "sign_face", 0xffffff, finish{0.4, 0, 0.8}).with(picSigns, 1).retroreflective(),
+	look(signFace, "sign_face", 0xffffff, finish{0.4, 0, 0.8, false}).with(picSigns, 1).retroreflective(),
 	look(signBack, "sign_back", 0x9ea2a6, metalFinish),
 	look(shopSign, "shop_sign", 0xffffff, paintFinish).with(picSigns, 1),
-	look(licensePlate, "license_plate", 0xffffff, finish{0.4, 0, 0.8}).with(picSigns, 1).retroreflective(),
+	look(licensePlate, "license_plate", 0xffffff, finish{0.4, 0, 0.8, false}).with(picSigns, 1).retroreflective(),
 	look(lampGlow, "lamp_glow", 0xfff2d8, lampFinish).glowing(0.6),
 	look(lightRed, "light_red", signalRed, lampFinish).switched(world.LightRed),
 	look(lightAmber, "light_amber", 0x8a5a0c, lampFinish).switched(world.LightYellow),
@@ -1132,9 +1135,9 @@ var streetLooks = []namedLook{
 
 var vehicleLooks = []namedLook{
 	look(carWhite, "car_white", 0xeeeeec, carFinish),
-	look(carBlack, "car_black", 0x1c1d20, finish{0.25, 0.1, 0.08}),
-	look(carSilver, "car_silver", 0xb6babf, finish{0.3, 0.5, 0.45}),
-	look(carGraphite, "car_graphite", 0x54585e, finish{0.3, 0.4, 0.2}),
+	look(carBlack, "car_black", 0x1c1d20, finish{0.25, 0.1, 0.08, false}),
+	look(carSilver, "car_silver", 0xb6babf, finish{0.3, 0.5, 0.45, false}),
+	look(carGraphite, "car_graphite", 0x54585e, finish{0.3, 0.4, 0.2, false}),
 	look(carBlue, "car_blue", 0x24508e, carFinish),
 	look(carRed, "car_red", 0xac2420, carFinish),
 	look(carGreen, "car_green", 0x2c5844, carFinish),
@@ -1146,7 +1149,7 @@ var vehicleLooks = []namedLook{
 	look(carTrim, "car_trim", 0x2a2b2e, darkFinish),
 	look(tyre, "tyre", 0x232323, darkFinish),
 	look(rim, "rim", 0xd8dade, metalFinish).with(picSigns, 1),
-	look(chrome, "chrome", 0xd4d8da, finish{0.15, 1, 0.6}),
+	look(chrome, "chrome", 0xd4d8da, finish{0.15, 1, 0.6, false}),
 	look(carLettering, "car_lettering", 0xeeeeec, carFinish),
 }
 

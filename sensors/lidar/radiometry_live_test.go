@@ -17,6 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -103,6 +104,38 @@ func TestTheGroundEndsWhereItsEchoesAreTooWeak(t *testing.T) {
 			last = max(last, float64(p.Distance))
 		}
 		assert.InEpsilon(t, math.Cbrt(0.277*2*r10*r10/0.1), last, 0.02, "R10 %v m", r10)
+	}
+}
+
+// The roads of the demo's city and of --scene plane are asphalt as the table of classes has it, at both wavelengths: they end where it does.
+func TestTheRoadsOfShippedScenesEndAsAsphaltDoes(t *testing.T) {
+	scenes := map[string]*scene.Scene{"plane": scene.Plane(mgl64.Vec3{})}
+	if !testing.Short() { // it takes a second
+		town, err := city.Generate(city.Options{Seed: 1, Triangles: city.MinTriangles, Cars: -1, Walkers: -1})
+		require.NoError(t, err)
+		scenes["city"] = town
+	}
+	var rays []lidar.Ray
+	for i := range 1000 { // down the lane, 0.01 degrees apart
+		down := mgl64.DegToRad(3 + float64(i)/100)
+		rays = append(rays, lidar.Ray{Direction: mgl64.Vec3{math.Cos(down), 0, -math.Sin(down)}, TimeNs: int64(i) * 1000, MaxM: 500})
+	}
+	for name, s := range scenes {
+		for wavelength, rho := range map[string]float64{"905": 0.277, "1550": 0.361} {
+			o := sensortest.Options{Scene: s, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 0, 0), Ego: scenetest.Linear{Start: s.Ego}, Seed: 3, GL: gputest.Thread(t)}
+			o.Attributes = sharp(map[string]any{
+				"firing_table": tableOf(t, rays), "firing_period": 0.1, "intensity": "range_corrected", "rolling": false, "r10": 40, "wavelength": wavelength,
+			})
+			h := sensortest.New(t, lidar.RayCastDefinition, o)
+			h.Fire(scanPeriod)
+			last := 0.0
+			for _, p := range sensortest.Last[*sample.PointCloud](h, "points").Points {
+				if p.Tag == uint8(scene.TagRoads) {
+					last = max(last, float64(p.Distance))
+				}
+			}
+			assert.InEpsilon(t, math.Cbrt(rho*2*40*40/0.1), last, 0.02, "%s, %s nm", name, wavelength)
+		}
 	}
 }
 
@@ -226,26 +259,37 @@ materials:
   brick: {reflectance_905: 0.21, reflectance_1550: 0.22}
   mirror: {reflectance_905: 0.31, retro: 2}
 `)), 0o600))
+	type kind int
+	const (
+		plain kind = iota
+		paint
+		asClass
+	)
 	for _, c := range []struct {
 		name, wavelength string
 		tag              scene.Tag
 		own              float32
-		paint            bool
+		kind             kind
 		want             float64
 	}{
-		{"plain", "905", scene.TagBuilding, -1, false, 0.11},
-		{"plain", "905", scene.TagBuilding, 0.4, false, 0.11},
-		{"plain", "905", scene.TagBuilding, 0.4, true, 0.11},
-		{"plain", "1550", scene.TagBuilding, 0.4, false, 0.12},
-		{"plain", "905", scene.TagWall, 0.4, false, 0.4}, // the file has its other wavelength alone
-		{"plain", "905", scene.TagWall, -1, false, 0.35},
-		{"plain", "1550", scene.TagWall, 0.4, false, 0.13},
-		{"plain", "905", scene.TagWall, -1, true, 0.5}, // its colour
-		{"brick", "905", scene.TagBuilding, 0.4, false, 0.21},
-		{"brick", "1550", scene.TagBuilding, -1, false, 0.22},
-		{"mirror", "905", scene.TagBuilding, -1, false, 0.31 + 2*math.Pi},
+		{"plain", "905", scene.TagBuilding, -1, plain, 0.11},
+		{"plain", "905", scene.TagBuilding, 0.4, plain, 0.11},
+		{"plain", "905", scene.TagBuilding, 0.4, paint, 0.11},
+		{"plain", "905", scene.TagBuilding, 0.4, asClass, 0.11},
+		{"plain", "1550", scene.TagBuilding, 0.4, plain, 0.12},
+		{"plain", "905", scene.TagWall, 0.4, plain, 0.4}, // the file has its other wavelength alone
+		{"plain", "905", scene.TagWall, 0.4, asClass, 0.35},
+		{"plain", "905", scene.TagWall, -1, plain, 0.35},
+		{"plain", "1550", scene.TagWall, 0.4, plain, 0.13},
+		{"plain", "905", scene.TagWall, -1, paint, 0.5}, // its colour
+		{"brick", "905", scene.TagBuilding, 0.4, plain, 0.21},
+		{"brick", "905", scene.TagBuilding, 0.4, asClass, 0.21},
+		{"brick", "1550", scene.TagBuilding, -1, plain, 0.22},
+		{"mirror", "905", scene.TagBuilding, -1, plain, 0.31 + 2*math.Pi},
 	} {
-		s := plate(20, c.tag, func(m *scene.Material) { m.Name, m.Reflectance, m.Paint = c.name, c.own, c.paint })
+		s := plate(20, c.tag, func(m *scene.Material) {
+			m.Name, m.Reflectance, m.Paint, m.ReflectsAsClass = c.name, c.own, c.kind == paint, c.kind == asClass
+		})
 		points := shots(t, s, 1, sharp(map[string]any{"materials": file, "wavelength": c.wavelength, "intensity_code": "hesai"}))
 		require.Len(t, points, 1)
 		assert.InEpsilon(t, min(100*c.want, 255), points[0].Intensity, 1e-4, "%+v", c)

@@ -28,7 +28,7 @@
 //             so much alpha on); metallic, roughness, lidar reflectance (negative: the
 //             base colour's luminance), flags (1 retroreflector, 2 double-sided, 4
 //             unlit, 8 some of its vertices have colours, 16 times the lamps that it
-//             is, see below, 4096 it is paint);
+//             is, see below, 4096 it is paint, 8192 received light is its class's);
 //             records of the base colour's picture, the metallic-roughness's and the
 //             emission's among these texels, -1 for none, and the place of its
 //             transforms among them, 0 for none.
@@ -72,6 +72,7 @@ struct Material {
     bool colored; // some of its vertices have colours
     uint lamps;
     bool paint; // a mover may have a colour for it
+    bool asClass; // its class says what comes back of a lidar's light
     int basePicture; // a record, -1 for none
     int metalRoughPicture;
     int emissionPicture;
@@ -145,7 +146,7 @@ Material materialAt(int i) {
     vec4 places = texelFetch(materials, 4 * i + 3);
     uint flags = uint(surface.w);
     return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
-        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4 & 255u, (flags & 4096u) != 0u,
+        (flags & 1u) != 0u, (flags & 2u) != 0u, (flags & 4u) != 0u, (flags & 8u) != 0u, flags >> 4 & 255u, (flags & 4096u) != 0u, (flags & 8192u) != 0u,
         int(places.x), int(places.y), int(places.z), int(places.w));
 }
 
