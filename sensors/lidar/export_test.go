@@ -5,6 +5,8 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/go-gl/mathgl/mgl64"
+
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -58,6 +60,16 @@ type Timed struct{ Row, Ns, Number uint32 }
 func ParseFirings(in io.Reader) (*FiringTable, error) { return parseFirings(in) }
 
 func CloseFirings(t *FiringTable, seconds float64) error { return t.close(seconds) }
+
+// TableOf is a table of azimuths and elevations in degrees, so many nanoseconds apart.
+func TableOf(directions [][2]float64, stepNs int64) *FiringTable {
+	t := &firingTable{periodNs: stepNs * int64(len(directions))}
+	for i, d := range directions {
+		f := firing{ns: int64(i) * stepNs, azimuth: float32(mgl64.DegToRad(d[0])), elevation: float32(mgl64.DegToRad(d[1]))}
+		t.rows, t.keys = append(t.rows, f), append(t.keys, directionKey(f.azimuth, f.elevation))
+	}
+	return t
+}
 
 // WindowOf is the firings of a window of simulation time, and MostOf how many one of its length has at most.
 func WindowOf(t *FiringTable, from, to int64) (list []Timed) {
@@ -117,6 +129,40 @@ func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32, open []int
 		}
 	}
 	return rows, open
+}
+
+// Lister lists windows of a table, for beams of some full widths at half maximum.
+type Lister struct {
+	of    lister
+	table *firingTable
+}
+
+// NewLister sets the table's longest scan.
+func NewLister(t *FiringTable, windowNs int64, width [2]float64) *Lister {
+	t.scan = t.most(windowNs, maxRays)
+	return &Lister{lister{near: &neighbours{width: width}}, t}
+}
+
+// Ahead guesses the next window, and Wait waits for it.
+func (l *Lister) Ahead(from, to int64) { l.of.ahead(l.table, l.table.windowOf(from, to)) }
+
+func (l *Lister) Wait() { l.of.wait() }
+
+// Make is List without its result.
+func (l *Lister) Make(from, to int64) { l.of.list(l.table, l.table.windowOf(from, to)) }
+
+// List returns the rows of a window in the order in which they are traced, and of each the places of its neighbours in eight
+// sectors: -1 for none, -2 for a side that is open.
+func (l *Lister) List(from, to int64) (rows []uint32, beside [][sectors]int32) {
+	list := l.of.list(l.table, l.table.windowOf(from, to))
+	beside = make([][sectors]int32, len(list.order.list))
+	for i, f := range list.order.list {
+		rows = append(rows, f.row)
+		for k := range sectors {
+			beside[i][k] = int32(binary.LittleEndian.Uint32(list.beside[4*(sectors*i+k):]))
+		}
+	}
+	return rows, beside
 }
 
 // Halved is 2^-x, as lidars in a weather have it.

@@ -357,13 +357,19 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if light := s.receiver.radiometry; light != nil {
 		light.warnOfAbsent(env.Log, env.Geometry.Scene)
 	}
-	return s.Sensor.Begin(ctx, env)
+	if err := s.Sensor.Begin(ctx, env); err != nil {
+		return err
+	}
+	s.firstAhead()
+	return nil
 }
 
 // Tune takes over ranges, noise and the scan's length. GL thread.
 func (s *cloudLidar) Tune(fresh sensors.Sensor) error {
 	f := fresh.(*cloudLidar)
 	f.out, f.warned = s.out, s.warned
+	s.lister.wait()
+	s.lister = f.lister // which End waits for
 	s.TakeOver(f.Sensor)
 	return nil
 }

@@ -24,9 +24,7 @@ type scanner struct {
 	*compute.Sensor[sample.Point]
 	device   Device
 	firings  *firingTable // in place of the device's lasers and columns; nil for these
-	order    firingOrder  // of the firings of a scan; the GL thread's
-	near     neighbours   // of a scan with a beam; the GL thread's
-	beside   []byte       // the rows of the neighbours of a table whose scans are all alike
+	lister   *lister      // of the firings
 	receiver receiver
 	// rolling gives each ray its own time; compensated gives the points in the frame
 	// of the scan's start.
@@ -91,6 +89,7 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	shader.Results, shader.TableRows = t.scan, shaders.FiringTexels*t.scan
 	packets := [3]int{(t.scan + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1}
 	shader.Invocations = packets
+	s.lister = &lister{}
 	if light == nil {
 		return
 	}
@@ -99,13 +98,10 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	if b == nil {
 		return
 	}
-	s.near.width = [2]float64{fwhm * b.sigma[0], fwhm * b.sigma[1]}
+	s.lister.near = &neighbours{width: [2]float64{fwhm * b.sigma[0], fwhm * b.sigma[1]}}
 	if t.still { // it takes too long for the GL thread
-		order := firingOrder{list: t.all(nil)}
-		order.sort(t.keys)
-		s.beside = make([]byte, 16*shaders.NeighbourTexels*t.scan)
-		s.near.put(s.beside, order.list, t)
-		s.near = neighbours{}
+		s.lister.list(t, scanWindow{})
+		s.lister.near = nil
 	}
 	shader.Results *= b.points()
 	shader.TableRows += b.texels(t.scan)
@@ -153,9 +149,6 @@ func (s *scanner) prepare(env *sensors.Env, at sensors.Tick, settings, table []b
 	return true
 }
 
-// scanWindow is which part of a table a scan has: where in the table's period it begins, and how long it is.
-type scanWindow struct{ phaseNs, lengthNs int64 }
-
 // prepareFirings fills in lidar_echoes.comp's Settings for one scan, and its table where the scan's firings
 // or the weather differ from those of the scan before.
 func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, table []byte) (changed bool) {
@@ -183,36 +176,43 @@ func (s *scanner) prepareFirings(env *sensors.Env, at sensors.Tick, settings, ta
 		attenuation = s.mist.lens.extinction
 	}
 	s.receiver.put(settings[16:], env.Seed, attenuation)
-	to := int64(at.Due)
-	from := max(to-at.PeriodNs, 0)
-	window := scanWindow{from % t.periodNs, to - from}
+	due := int64(at.Due)
+	window := t.windowOf(max(due-at.PeriodNs, 0), due)
 	var now air
 	if light == nil {
 		now = airAt(env, at)
 	}
-	if s.listed && s.listedAir == now && (t.still || s.window == window) {
+	rate := s.Spec().Rate
+	next := t.windowOf(due, int64(rate.At(rate.IndexAt(at.Due)+1)))
+	if s.listed && s.listedAir == now && s.window == window {
+		s.lister.ahead(t, next)
 		return changed
 	}
 	if light != nil && !s.listed {
 		light.list(table[16*classes:], env.Geometry.Scene)
 	}
 	s.listed, s.window, s.listedAir = true, window, now
-	if s.order.list = s.order.list[:0]; t.still {
-		s.order.list = t.all(s.order.list)
-	} else {
-		s.order.list = t.window(s.order.list, from, to)
-	}
-	s.order.sort(t.keys)
-	s.order.put(table[:16*firings], t, now)
+	list := s.lister.list(t, window)
+	s.lister.ahead(t, next)
+	list.order.put(table[:16*firings], t, now)
 	if b != nil {
 		b.list(table[16*subRays:])
-		if beside := table[16*firings : 16*subRays]; t.still {
-			copy(beside, s.beside)
-		} else {
-			s.near.put(beside, s.order.list, t)
-		}
+		copy(table[16*firings:16*subRays], list.beside)
 	}
 	return true
+}
+
+// firstAhead lists the firings of the scan of a run's first period.
+func (s *scanner) firstAhead() {
+	if t := s.firings; t != nil {
+		s.lister.ahead(t, t.windowOf(0, int64(s.Spec().Rate.At(1))))
+	}
+}
+
+// End frees everything, after what is listed ahead.
+func (s *scanner) End() error {
+	s.lister.wait()
+	return s.Sensor.End()
 }
 
 // FieldOfView is that of the device's lasers.
