@@ -717,24 +717,32 @@ INLINE vf through_air(const view *l, vf height) { return exp2_of(-l->air_depth /
 #define WATER 0.02f
 #define WATER_ROUGHNESS 0.08f
 
-// wetting is how much of the surfaces is under water, and what it mirrors.
+// wetting is how much of the surfaces is under a film of water, and what it mirrors.
 typedef struct {
-    vf share, mirrors;
+    vf film, mirrors;
 } wetting;
 
-// weathered puts snow and water on the surfaces.
-INLINE wetting weathered(const shading *s, paint *m, const vf normal[3], vf ne) {
+// soaks_up is soaksUp of lib/shade.glsl.
+INLINE vm soaks_up(vi label) {
+    vi tag = label >> 16 & 255;
+    return i_eq(tag, i_set(9)) | i_eq(tag, i_set(10));
+}
+
+// weathered puts snow on the surfaces, and makes them as dark as water does.
+INLINE wetting weathered(const shading *s, seen *h, vf ne) {
     const view *l = s->view;
+    paint *m = &h->paint;
+    const vf *normal = h->normal;
     vf zero = v_set(0), up = dot3s(normal, l->up), snow = zero;
     wetting w = {zero, zero};
     if (l->snow > 0) snow = l->snow * smoothly(clamp01((up - 0.64f) * (1.0f / (0.87f - 0.64f))));
     if (l->wetness > 0) {
-        w.share = l->wetness * smoothly(clamp01((up - 0.87f) * (1.0f / (0.97f - 0.87f)))) * (1.0f - snow);
+        vm soaks = soaks_up(h->label);
+        vf wet = l->wetness * smoothly(clamp01((up - 0.87f) * (1.0f / (0.97f - 0.87f)))) * (1.0f - snow);
         vf g = v_sqrt(0.7689f + ne * ne), sum = g + ne, less = g - ne, a = less / sum, b = (ne * sum - 1.0f) / (ne * less + 1.0f);
-        w.mirrors = 0.5f * a * a * (1.0f + b * b);
-        vf in = (1.0f - w.mirrors) * ((1.0f - FILM_ABOVE) * (1.0f - FILM_BELOW) / (1.0f - WATER)), on = w.share * (1.0f - m->rough[0]);
+        w.film = v_sel(soaks, zero, wet), w.mirrors = v_sel(soaks, v_set(WATER), 0.5f * a * a * (1.0f + b * b));
+        vf in = (1.0f - w.mirrors) * ((1.0f - FILM_ABOVE) * (1.0f - FILM_BELOW) / (1.0f - WATER)), on = wet * (1.0f - m->rough[0]);
         for (int i = 0; i < 3; i++) m->base[i] = mixed(m->base[i], in * m->base[i] / (1.0f - FILM_BELOW * m->base[i]), on);
-        m->rough[1] = mixed(m->rough[1], v_set(WATER_ROUGHNESS), w.share);
     }
     if (l->snow > 0) {
         for (int i = 0; i < 3; i++) m->base[i] = mixed(m->base[i], v_set(SNOW), snow);
@@ -752,8 +760,10 @@ INLINE void radiance(const shading *s, seen *h, const vf eye[3], vf color[3], in
     if (m_any(sunny)) lit = sunlight(s, h, sunny, rolling);
     vf ne = v_max(dot3(h->normal, eye), v_set(1e-3f));
     wetting wet = {zero, zero};
-    if (weather) wet = weathered(s, m, h->normal, ne);
-    vf roughness = v_min(v_max(m->rough[1], v_set(0.06f)), one), metallic = m->rough[0], alpha = roughness * roughness;
+    if (weather) wet = weathered(s, h, ne);
+    vf own = v_min(v_max(m->rough[1], v_set(0.06f)), one), roughness = own, metallic = m->rough[0];
+    if (weather) roughness = mixed(own, v_set(WATER_ROUGHNESS), wet.film);
+    vf alpha = roughness * roughness;
     vf between[3];
     for (int i = 0; i < 3; i++) between[i] = l->to_sun[i] + eye[i];
     vf scale = 1.0f / v_sqrt(v_max(dot3(between, between), v_set(1e-12f)));
@@ -761,7 +771,7 @@ INLINE void radiance(const shading *s, seen *h, const vf eye[3], vf color[3], in
     vf a2 = alpha * alpha, q = nb * nb * (a2 - 1.0f) + 1.0f, k = 0.5f * alpha;
     vf lobe = v_min(a2 / (12.566371f * q * q * (ne * (1.0f - k) + k) * (ns * (1.0f - k) + k)), v_set(60.0f));
     vf g = 1.0f - eb, g2 = g * g, g5 = g2 * g2 * g;
-    vf r0 = 1.0f - roughness, r1 = 0.0425f - 0.0275f * roughness, r2 = 1.04f - 0.572f * roughness, r3 = 0.022f * roughness - 0.04f;
+    vf r0 = 1.0f - own, r1 = 0.0425f - 0.0275f * own, r2 = 1.04f - 0.572f * own, r3 = 0.022f * own - 0.04f;
     vf fit = v_min(r0 * r0, exp2_of(-9.28f * ne)) * r0 + r1, split_x = r2 - 1.04f * fit, split_y = r3 + 1.04f * fit;
     vf mirror = 2.0f * dot3(h->normal, eye), height = zero;
     for (int i = 0; i < 3; i++) height = height + (h->normal[i] * mirror - eye[i]) * l->up[i];
@@ -770,12 +780,12 @@ INLINE void radiance(const shading *s, seen *h, const vf eye[3], vf color[3], in
     vf open = clamp01(1.0f - h->closed), through = one;
     if (weather) through = through_air(l, height);
     for (int i = 0; i < 3; i++) {
-        vf diffuse = m->base[i] * (1.0f - metallic), specular = 0.04f + metallic * (m->base[i] - 0.04f);
-        if (weather) specular = mixed(specular, v_set(WATER), wet.share);
+        vf diffuse = m->base[i] * (1.0f - metallic), bare = 0.04f + metallic * (m->base[i] - 0.04f), specular = bare;
+        if (weather) specular = mixed(bare, v_set(WATER), wet.film);
         vf fresnel = specular + (1.0f - specular) * g5;
         vf direct = (diffuse * 0.31830989f + lobe * fresnel) * (l->sun[i] * (ns * lit));
-        vf seen_sky = l->horizon[i] + rise * (l->zenith[i] - l->horizon[i]), gloss = specular * split_x + split_y;
-        if (weather) seen_sky = mixed(airlight(l, i, rise), seen_sky, through), gloss = mixed(gloss, wet.mirrors, wet.share);
+        vf seen_sky = l->horizon[i] + rise * (l->zenith[i] - l->horizon[i]), gloss = bare * split_x + split_y;
+        if (weather) seen_sky = mixed(airlight(l, i, rise), seen_sky, through), gloss = mixed(gloss, wet.mirrors, wet.film);
         vf mirrored = mixed(v_set(l->ground[i]), seen_sky, sky);
         vf around = diffuse * (l->ground[i] + above * (l->around[i] - l->ground[i])) + gloss * mirrored;
         color[i] = direct + open * around + m->glow[i];

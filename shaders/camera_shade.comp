@@ -298,6 +298,9 @@ vec3 colorOf(uvec2 id, Hit h, Corners k, Frame f, vec3 normal) {
 #if LAMPS
     s.emission = shines(m, id, h) ? LAMP * s.base : s.emission;
 #endif
+#if WEATHER
+    s.soaks = soaksUp(labelTag(labelOf(id, h)));
+#endif
     vec3 toEye = -normalize(h.pixel.direction);
     Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb
 #if WEATHER

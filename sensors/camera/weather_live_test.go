@@ -227,6 +227,87 @@ func TestWaterMirrorsTheSky(t *testing.T) {
 	})
 }
 
+// TestDampGroundIsSharedOut between the film and the dry ground by wetness. All the light is that of a white sky.
+func TestDampGroundIsSharedOut(t *testing.T) {
+	const albedo, below = 0.3, 0.172 // Lekner's and Dorf's
+	onBoth(t, func(t *testing.T, thread *gpu.Thread) {
+		white := mgl32.Vec3{1, 1, 1}
+		b := scenetest.NewBuilder("damp")
+		b.Scene.Light = scene.Light{SunDirection: mgl32.Vec3{0, 0, 1}, SkyZenith: white, SkyHorizon: white, Ground: white, Exposure: 1}
+		grey := scenetest.Matte("grey", albedo, albedo, albedo)
+		b.Put("ground", scenetest.Plane(4000, 4), grey, scenetest.At(0, 0, 0, scene.TagRoads))
+		at := spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 55, 0)
+		l, sky, up := lens(t, 12, 96, 60), lightingOf(b.Scene.Light), mgl64.Vec3{0, 0, 1}
+		for _, wetness := range []float64{0.25, 0.5, 1} {
+			r := rigIn(t, thread, b.Scene, weather.State{Wetness: wetness}, mounted{camera.RGBDefinition, at, inLight(12, 96, "fov", 60.0)})
+			r.fire(0)
+			steepest := 0.
+			for v := range 96 {
+				ray := at.Compose(spatial.OpticalInBody()).Rotate(l.Ray(6, float64(v))).Normalize()
+				angle := math.Acos(-ray[2])
+				if !(angle < 88*math.Pi/180) {
+					continue
+				}
+				steepest = max(steepest, angle)
+				mirrored := fresnel(angle)
+				dry, wet := sky.radiance(&grey, up, ray.Mul(-1), 0)[1], mirrored+(1-mirrored)/0.98*below
+				assert.InDelta(t, 255*((1-wetness)*dry+wetness*wet), float64(pixelAt(r.picture(0), 6, v)[1]), 1, "wetness %v, %.1f degrees", wetness, angle*180/math.Pi)
+			}
+			assert.Greater(t, steepest, 80*math.Pi/180)
+			r.end()
+		}
+	})
+}
+
+// TestWaterSoaksIntoPlantsAndSoil: no film stands on them, so that they only get darker, whatever the angle. All else mirrors.
+func TestWaterSoaksIntoPlantsAndSoil(t *testing.T) {
+	soaking := map[scene.Tag]bool{scene.TagVegetation: true, scene.TagTerrain: true}
+	onBoth(t, func(t *testing.T, thread *gpu.Thread) {
+		const size, wide, from = 64, 0.6, -3.3
+		white := mgl32.Vec3{1, 1, 1}
+		b := scenetest.NewBuilder("strips")
+		b.Scene.Light = scene.Light{SunDirection: mgl32.Vec3{0, 0, 1}, SkyZenith: white, SkyHorizon: white, Ground: white, Exposure: 1}
+		strips := []scene.Tag{
+			scene.TagUnlabeled, scene.TagRoads, scene.TagTerrain, scene.TagSidewalks, scene.TagVegetation, scene.TagRoadLine,
+			scene.TagVegetation, scene.TagGround, scene.TagTerrain, scene.TagWater, scene.TagCar,
+		}
+		grey, dark := scenetest.Matte("grey", 0.3, 0.3, 0.3), scenetest.Matte("dark", 0.172, 0.172, 0.172)
+		for i, tag := range strips {
+			b.Put("strip", scenetest.Box(80, wide, 0.2), grey, scenetest.At(30, from+wide*(float64(i)+0.5), -0.1, tag))
+		}
+		at := spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 20, 0)
+		r := rigIn(t, thread, b.Scene, weather.State{Wetness: 1}, mounted{camera.RGBDefinition, at, inLight(size, size, "fov", 40.0)})
+		r.fire(0)
+		l, sky, up := lens(t, size, size, 40), lightingOf(b.Scene.Light), mgl64.Vec3{0, 0, 1}
+		found := map[scene.Tag]int{}
+		for v := range size {
+			for u := range size {
+				ray := at.Compose(spatial.OpticalInBody()).Rotate(l.Ray(float64(u), float64(v))).Normalize()
+				away := 2 / -ray[2]
+				if ray[2] >= 0 || away > 40 {
+					continue
+				}
+				place, rest := math.Modf((ray[1]*away - from) / wide)
+				if place < 0 || int(place) >= len(strips) || rest < 0.05 || rest > 0.95 {
+					continue
+				}
+				tag, mirrored := strips[int(place)], fresnel(math.Acos(-ray[2]))
+				want := mirrored + (1-mirrored)/0.98*0.172
+				if soaking[tag] {
+					want = sky.radiance(&dark, up, ray.Mul(-1), 0)[1]
+				}
+				found[tag]++
+				if got := float64(pixelAt(r.picture(0), u, v)[1]); math.Abs(got-255*want) > 1 {
+					assert.InDelta(t, 255*want, got, 1, "class %d at %.1f m", tag, away)
+				}
+			}
+		}
+		for _, tag := range strips {
+			assert.Greater(t, found[tag], 20, "pixels of class %d", tag)
+		}
+	})
+}
+
 // TestFogHasNoShadows compares the floor in the shade of a block with that in the sun. Under clouds a camera that meters shows the
 // sunlit floor as in clear air.
 func TestFogHasNoShadows(t *testing.T) {

@@ -36,6 +36,9 @@ struct Surface {
     float metallic;
     float roughness;
     float open; // how much of the light of sky and ground reaches it, 0..1
+#if WEATHER
+    bool soaks; // water goes into it and stands on it as no film
+#endif
 };
 
 #if WEATHER
@@ -104,17 +107,21 @@ float waterMirrors(float c) {
     return 0.5 * s * s * (1.0 + p * p);
 }
 
-// weathered returns a surface under snow and water, of which wet is the share under water. They lie where it is flat, snow on
-// slopes up to 50 degrees, too.
-Surface weathered(Surface s, Light l, float ne, out float wet, out float mirrors) {
+// soaksUp tells whether water goes into what a class is made of: vegetation and terrain, which are leaves, grass and soil.
+bool soaksUp(uint tag) { return tag == 9u || tag == 10u; }
+
+// weathered returns a surface under snow, as dark as water makes it. They lie where it is flat, snow on slopes up to 50 degrees,
+// too. film is the share under a film of water, and what that mirrors is told apart. What soaks water up has none.
+Surface weathered(Surface s, Light l, float ne, out float film, out float mirrors) {
     float up = dot(s.normal, l.up);
     float snow = l.air.snow * smoothstep(0.64, 0.87, up);
-    wet = l.air.wetness * smoothstep(0.87, 0.97, up) * (1.0 - snow);
-    mirrors = waterMirrors(ne);
-    vec3 film = (1.0 - FILM_ABOVE) * (1.0 - FILM_BELOW) * s.base / (1.0 - FILM_BELOW * s.base) * ((1.0 - mirrors) / (1.0 - WATER));
-    s.base = mix(mix(s.base, film, wet * (1.0 - s.metallic)), vec3(SNOW), snow);
+    float wet = l.air.wetness * smoothstep(0.87, 0.97, up) * (1.0 - snow);
+    film = s.soaks ? 0.0 : wet;
+    mirrors = s.soaks ? WATER : waterMirrors(ne);
+    vec3 below = (1.0 - FILM_ABOVE) * (1.0 - FILM_BELOW) * s.base / (1.0 - FILM_BELOW * s.base) * ((1.0 - mirrors) / (1.0 - WATER));
+    s.base = mix(mix(s.base, below, wet * (1.0 - s.metallic)), vec3(SNOW), snow);
     s.metallic *= 1.0 - snow;
-    s.roughness = mix(mix(s.roughness, WATER_ROUGHNESS, wet), 1.0, snow);
+    s.roughness = mix(s.roughness, 1.0, snow);
     return s;
 }
 #endif
@@ -126,17 +133,19 @@ Surface weathered(Surface s, Light l, float ne, out float wet, out float mirrors
 vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
     float ne = max(dot(s.normal, toEye), 1e-3);
 #if WEATHER
-    float wet, mirrors;
-    s = weathered(s, l, ne, wet, mirrors);
+    float film, mirrors;
+    s = weathered(s, l, ne, film, mirrors);
 #endif
-    float roughness = clamp(s.roughness, 0.06, 1.0);
-    float alpha = roughness * roughness;
+    float own = clamp(s.roughness, 0.06, 1.0), roughness = own;
     vec3 diffuse = s.base * (1.0 - s.metallic);
-    vec3 specular = mix(vec3(0.04), s.base, s.metallic);
+    vec3 bare = mix(vec3(0.04), s.base, s.metallic), specular = bare;
 
 #if WEATHER
-    specular = mix(specular, vec3(WATER), wet);
+    // Sun and horizon are mirrored by one surface, which is between ground and film.
+    roughness = mix(own, WATER_ROUGHNESS, film);
+    specular = mix(bare, vec3(WATER), film);
 #endif
+    float alpha = roughness * roughness;
 
     vec3 between = normalize(l.toSun + toEye);
     float ns = max(dot(s.normal, l.toSun), 0.0);
@@ -151,13 +160,13 @@ vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
     vec3 fresnel = specular + (1.0 - specular) * (f2 * f2 * f);
     vec3 direct = (diffuse * 0.31830989 + min(lobe, 60.0) * fresnel) * l.sun * (ns * sunlight);
 
-    vec4 r = roughness * vec4(-1.0, -0.0275, -0.572, 0.022) + vec4(1.0, 0.0425, 1.04, -0.04);
+    vec4 r = own * vec4(-1.0, -0.0275, -0.572, 0.022) + vec4(1.0, 0.0425, 1.04, -0.04);
     float a = min(r.x * r.x, exp2(-9.28 * ne)) * r.x + r.y;
     vec2 split = vec2(-1.04, 1.04) * a + r.zw;
     vec3 mirrored = skyReflection(l, reflect(-toEye, s.normal), roughness);
-    vec3 gloss = specular * split.x + split.y;
+    vec3 gloss = bare * split.x + split.y;
 #if WEATHER
-    gloss = mix(gloss, vec3(mirrors), wet);
+    gloss = mix(gloss, vec3(mirrors), film);
 #endif
     vec3 around = diffuse * skyIrradiance(l, s.normal) + gloss * mirrored;
     return direct + s.open * around + s.emission;
