@@ -30,8 +30,10 @@ import (
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/weather"
 	"github.com/raybridge/raybridge/world"
 )
 
@@ -52,6 +54,9 @@ func town(t *testing.T, seed uint64, dir string, mode pipeline.Mode) *pipeline.P
 			add(t, p, every(d, fmt.Sprintf("s%d", i)))
 		}
 	}
+	misty := every(lidar.RayCastDefinition, "misty") // it sees fog, drops and flakes themselves
+	misty.Attributes["intensity"], misty.Attributes["r10"] = "range_corrected", 60
+	add(t, p, misty)
 	require.NoError(t, p.AddBridge(t.Context(), carry.BridgeConfig{Spec: "mcap:a.mcap?chunk=1"}))
 	return p
 }
@@ -75,7 +80,7 @@ func every(d *sensors.Definition, name string) sensors.Config {
 	return c
 }
 
-// drive goes through half a second in which somebody comes and moves.
+// drive goes through half a second in which somebody comes and moves, and clear weather turns into a bad one.
 func drive(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 	vehicle, ok := p.Ego().(*scene.Driven)
@@ -91,6 +96,9 @@ func drive(t *testing.T, p *pipeline.Pipeline) {
 		f := &world.Frame{Until: simtime.Stamp(k+1) * 100e6, Actors: []world.Actor{moved("a", ahead(10+float64(k)))}}
 		if k == 0 {
 			f.Spawn = []world.Spawn{{Name: "a", Model: "vehicle.sedan", State: ahead(9)}}
+		}
+		if k == 2 {
+			f.Weather = &weather.State{Visibility: 60, Rain: 20, Snow: 1, Wetness: 0.6, Cloud: 1}
 		}
 		_, err := p.StepTo(t.Context(), f)
 		require.NoError(t, err)
