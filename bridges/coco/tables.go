@@ -27,9 +27,9 @@ func (format) Tables(set *dataset.Set, journal *dataset.Journal, all any) error 
 		if row.Scene == nil {
 			continue
 		}
-		var scene sceneRow
-		if err := json.Unmarshal(row.Scene.Data, &scene); err != nil {
-			return fmt.Errorf("%w: row of scene %d: %w", dataset.ErrNoSet, row.Scene.Number, err)
+		scene, err := sceneOf(row.Scene)
+		if err != nil {
+			return err
 		}
 		if own, err = join(own, scene.Categories); err != nil {
 			return err
@@ -56,12 +56,22 @@ type document struct {
 	journal    *dataset.Journal
 	split      string // "" for all
 	categories []category
+	scene      sceneRow // of the picture that pictures hands out
 
 	w     *bufio.Writer
 	comma bool // the list that is being written has an element
 }
 
-// pictures calls a function with each picture of the document, and with its id, which counts from 1 over all of the set.
+// sceneOf reads a scene's row.
+func sceneOf(row *dataset.SceneRow) (scene sceneRow, err error) {
+	if err := json.Unmarshal(row.Data, &scene); err != nil {
+		return scene, fmt.Errorf("%w: row of scene %d: %w", dataset.ErrNoSet, row.Number, err)
+	}
+	return scene, nil
+}
+
+// pictures calls a function with each picture of the document, and with its id, which counts from 1 over all of the set. The
+// picture's scene is in d.scene.
 func (d *document) pictures(each func(id int, p *pictureRow) error) error {
 	id, split := 0, ""
 	for row, err := range d.journal.Rows() {
@@ -70,6 +80,9 @@ func (d *document) pictures(each func(id int, p *pictureRow) error) error {
 		}
 		if row.Scene != nil {
 			split = d.journal.Head.SplitOf(row.Scene)
+			if d.scene, err = sceneOf(row.Scene); err != nil {
+				return err
+			}
 			continue
 		}
 		var frame frameRow
@@ -94,6 +107,8 @@ type imageRow struct {
 	Height   int    `json:"height"`
 	FileName string `json:"file_name"`
 	Camera   string `json:"camera"`
+	// Weather is the configured one of the picture's run.
+	Weather json.RawMessage `json:"weather,omitempty"`
 }
 
 // write writes the document KIND_SPLIT.json, or KIND.json in a set without splits.
@@ -115,7 +130,7 @@ func (d *document) write(kind string, annotations func() error) error {
 		}
 		if err := d.list(`,"images":[`, "]", func() error {
 			return d.pictures(func(id int, p *pictureRow) error {
-				return d.add(imageRow{id, p.Width, p.Height, p.Name + ".jpg", p.Camera})
+				return d.add(imageRow{id, p.Width, p.Height, p.Name + ".jpg", p.Camera, d.scene.Weather})
 			})
 		}); err != nil {
 			return err

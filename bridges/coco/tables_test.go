@@ -12,6 +12,9 @@ import (
 	"github.com/raybridge/raybridge/bridges/dataset"
 )
 
+// weatherOf has the weathers of runs that have one.
+var weatherOf = map[string]string{"b": `{"rain":5,"cloud":1}`}
+
 // testSet writes a set of one scene with two key frames of one camera, and an annotation in each, and returns its folder.
 func testSet(t *testing.T, run string, own ...category) (dir string) {
 	t.Helper()
@@ -33,7 +36,7 @@ func testSet(t *testing.T, run string, own ...category) (dir string) {
 		return text
 	}
 	row(dataset.Head{Format: "coco", Version: "1.2.3", Options: map[string]string{"min_pixels": "7"}})
-	row(dataset.Row{Scene: &dataset.SceneRow{Run: run, Data: data(sceneRow{own})}})
+	row(dataset.Row{Scene: &dataset.SceneRow{Run: run, Data: data(sceneRow{own, json.RawMessage(weatherOf[run])})}})
 	for i := range 2 {
 		p := pictureRow{
 			Name: run + string(rune('0'+i)), Camera: "front", Width: 4, Height: 3,
@@ -58,6 +61,7 @@ type file struct {
 	Images []struct {
 		ID, Width, Height int
 		FileName          string `json:"file_name"`
+		Weather           *struct{ Rain, Cloud float64 }
 	}
 	Categories  []category
 	Annotations []struct {
@@ -92,6 +96,12 @@ func TestMergedTables(t *testing.T) {
 		assert.Equal(t, [2]int{4, 3}, [2]int{image.Width, image.Height})
 		names = append(names, image.FileName)
 		assert.FileExists(t, filepath.Join(out, "images", image.FileName))
+	}
+	for i, image := range f.Images { // each has its run's
+		require.Equal(t, i/2 == 1, image.Weather != nil, image.FileName)
+		if image.Weather != nil {
+			assert.Equal(t, []float64{5, 1}, []float64{image.Weather.Rain, image.Weather.Cloud})
+		}
 	}
 	assert.Equal(t, []string{"a0.jpg", "a1.jpg", "b0.jpg", "b1.jpg", "c0.jpg", "c1.jpg"}, names)
 	require.Len(t, f.Annotations, 3)

@@ -17,6 +17,8 @@ import (
 // sceneRow is a scene's row in the journal.
 type sceneRow struct {
 	Categories []category `json:"categories,omitempty"` // those of the map
+	// Weather is that of the run's configuration, as bridges.Run has it. A world's may win over it.
+	Weather json.RawMessage `json:"weather,omitempty"`
 }
 
 // frameRow is a key frame's.
@@ -85,7 +87,9 @@ func newWriter(set *dataset.Set, o *options) *writer {
 }
 
 // WriteScene has nothing to write.
-func (w *writer) WriteScene(*dataset.Scene) (any, error) { return sceneRow{w.options.own}, nil }
+func (w *writer) WriteScene(*dataset.Scene) (any, error) {
+	return sceneRow{w.options.own, json.RawMessage(w.set.Run.Weather)}, nil
+}
 
 // WriteFrame writes the pictures of all cameras.
 func (w *writer) WriteFrame(frame *dataset.Frame) (any, error) {

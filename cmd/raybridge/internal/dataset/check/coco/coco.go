@@ -6,6 +6,7 @@ package coco
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io/fs"
 	"iter"
 	"math"
@@ -45,6 +46,7 @@ const (
 	rulePanopticStuff     = "record.stuff"
 	rulePanopticAgreement = "geometry.segment_mask"
 	ruleShares            = "record.shares"
+	ruleWeather           = "record.weather"
 	ruleAmodal            = "geometry.amodal"
 	ruleEvaluation        = "evaluation.self"
 )
@@ -61,6 +63,7 @@ var Format = check.Format{Name: "coco", Rules: []check.Rule{
 	{ID: ruleIsCrowd, Severity: check.Error, Holds: "iscrowd is 0 or 1"},
 	{ID: ruleBox, Severity: check.Error, Holds: "bbox is column, row, width and height, not empty, within its picture"},
 	{ID: ruleShares, Severity: check.Error, Holds: "occlusion, truncation and visibility, where they are given, are from 0 to 1, or -1 for unknown"},
+	{ID: ruleWeather, Severity: check.Error, Holds: "the weather of an image, where it is an object, has visibility above 0, rain and snow from 0, wetness and cloud from 0 to 1"},
 	{ID: rulePanopticStuff, Severity: check.Error, Holds: "a panoptic picture has one segment of a category that isn't a thing"},
 	{ID: ruleAnnotationImage, Severity: check.Error, Holds: "image_id is an image's"},
 	{ID: ruleAnnotationClass, Severity: check.Error, Holds: "category_id is a category's"},
@@ -195,6 +198,7 @@ func (d *document) checkTables(f *check.Findings) {
 			f.Add(ruleImageID, d.at("image", id), "another image has the id %d", id.value)
 		}
 		seen[id.value] = true
+		checkWeather(d.Images[i].Weather, d.at("image", id), f)
 	}
 	ids, names := map[int64]bool{}, map[string]bool{}
 	for _, c := range d.Categories {
@@ -213,6 +217,23 @@ func (d *document) checkTables(f *check.Findings) {
 			f.Add(ruleCategoryID, at, "isthing must be 0 or 1, not true or false, and a panoptic file needs it")
 		}
 		ids[c.ID.value], names[c.Name] = true, true
+	}
+}
+
+// checkWeather checks a weather that is told in numbers: a visibility in metres, rain and snow in mm/h, shares.
+func checkWeather(text json.RawMessage, at check.Place, f *check.Findings) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(text, &keys) != nil {
+		return
+	}
+	for _, k := range []struct {
+		name      string
+		low, high float64
+	}{{"visibility", math.SmallestNonzeroFloat64, math.Inf(1)}, {"rain", 0, math.Inf(1)}, {"snow", 0, math.Inf(1)}, {"wetness", 0, 1}, {"cloud", 0, 1}} {
+		var n number
+		if value, given := keys[k.name]; given && (n.UnmarshalJSON(value) != nil || !n.ok || n.value < k.low || n.value > k.high) {
+			f.Add(ruleWeather, at, "%s of the weather is %s: visibility is in metres, rain and snow in mm/h, wetness and cloud are shares", k.name, short(string(value)))
+		}
 	}
 }
 

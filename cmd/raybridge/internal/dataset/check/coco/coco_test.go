@@ -53,6 +53,9 @@ func drawnIDs(frame int) [testH][testW]int {
 	return ids
 }
 
+// weathers are those of the good set's pictures: in numbers, in words, and none.
+var weathers = [...]any{object{"visibility": 100, "rain": 5, "snow": 0, "wetness": 0.45, "wind": object{"x": 3, "y": -1}, "cloud": 1}, "rain", nil}
+
 // write makes a good set by the format's description.
 func write(t *testing.T) fstest.MapFS {
 	t.Helper()
@@ -100,7 +103,7 @@ func write(t *testing.T) fstest.MapFS {
 		b.Reset()
 		require.NoError(t, png.Encode(&b, opaque{ofSegments}))
 		files["annotations/panoptic_train/"+name+".png"] = &fstest.MapFile{Data: b.Bytes()}
-		images = append(images, object{"id": frame + 1, "width": testW, "height": testH, "file_name": name + ".jpg"})
+		images = append(images, object{"id": frame + 1, "width": testW, "height": testH, "file_name": name + ".jpg", "weather": weathers[frame]})
 		pictures = append(pictures, object{"image_id": frame + 1, "file_name": name + ".png", "segments_info": rows})
 	}
 	for file, d := range map[string]object{
@@ -298,6 +301,9 @@ var faults = []struct {
 	})},
 	{"another category than the segment's", rulePanopticAgreement, each(detections, "annotations", func(row object) { row["category_id"] = 3 - row["category_id"].(float64) })},
 	{"the hidden share as percent", ruleShares, each(detections, "annotations", func(row object) { row["occlusion"] = 25 })},
+	{"wetness as percent", ruleWeather, first(detections, "images", func(row object) { row["weather"] = object{"rain": 5, "wetness": 45} })},
+	{"no visibility", ruleWeather, first(detections, "images", func(row object) { row["weather"] = object{"visibility": 0} })},
+	{"rain in words", ruleWeather, first(detections, "images", func(row object) { row["weather"] = object{"rain": "heavy"} })},
 	{"the amodal box begins at the right edge", ruleAmodal, each(detections, "annotations", func(row object) {
 		b := row["amodal_bbox"].([]any)
 		row["amodal_bbox"] = []any{b[0].(float64) + b[2].(float64), b[1], b[2], b[3]}

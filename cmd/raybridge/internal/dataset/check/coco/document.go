@@ -27,6 +27,8 @@ type imageRow struct {
 	Width    integer `json:"width"`
 	Height   integer `json:"height"`
 	FileName string  `json:"file_name"`
+	// Weather isn't COCO's. Sets of simulators have it as an object of numbers, and others in words.
+	Weather json.RawMessage `json:"weather"`
 }
 
 // An annotation is an object of a picture, or in a panoptic file all segments of one.
