@@ -17,6 +17,7 @@ from ._errors import Closed, ConnectionFailed, Error, Refused
 from ._sim import Sim, Weather, weather_keys
 from ._wire import LONGEST_PATH, Address
 
+_WRONG_USE = 2  # exit code of a wrong scene, rig, configuration or argument
 _CLOSE = 130  # seconds; the program allows itself 120 to finish its recording
 
 
@@ -75,7 +76,7 @@ class Launched(Sim):
             end = time.monotonic() + timeout
             while not self._listens(path):
                 if self._program.poll() is not None:
-                    raise Closed(self._epitaph("the program has ended before it began"))
+                    raise self._end_of(self._epitaph("the program has ended before it began"))
                 if time.monotonic() > end:
                     raise ConnectionFailed(self._epitaph(f"the program is not there after {timeout} s"))
                 time.sleep(0.005)
@@ -84,7 +85,7 @@ class Launched(Sim):
                 self._stream.stopped = functools.partial(_stopped, self._program.pid)
             except (Closed, ConnectionFailed) as e:
                 text = self._epitaph(str(e), 5)  # a connection that it has cut was cut by its end, mostly
-                raise (type(e) if self._program.poll() is None else Closed)(text) from None
+                raise (type(e)(text) if self._program.poll() is None else self._end_of(text)) from None
         except BaseException:
             self._finish()
             raise
@@ -110,6 +111,11 @@ class Launched(Sim):
         self._log.seek(0)
         said = self._log.read()[-2000:].decode("utf-8", "replace").strip()
         return f"{text}:\n{said}" if said else text
+
+    def _end_of(self, text: str) -> Error:
+        """The error of a program that has ended before it began."""
+        wrong = self._program is not None and self._program.poll() == _WRONG_USE
+        return Refused(text, "value") if wrong else Closed(text)
 
     def close(self) -> None:
         """End the simulation and the program. It may be called again."""

@@ -376,6 +376,10 @@ class TestStep(unittest.TestCase):
         for bad in ("", {}, 5):
             with self.assertRaisesRegex(rb.Refused, "want a preset"):
                 rb.launch(weather=bad)
+        for bad, text in (("rian", "did you mean rain"), ({"rain": -1}, "weather.rain: out of range: -1, the range is 0 to 300")):
+            with self.assertRaisesRegex(rb.Refused, text) as caught:
+                rb.launch(weather=bad)
+            self.assertEqual(caught.exception.kind, "value")
 
     def test_signals(self):
         rig = {"sensors": [{"id": "sensor.other.snapshot", "name": "all"}]}
@@ -863,10 +867,10 @@ class TestLife(unittest.TestCase):
         self.fail("the run is still another's")
 
     def test_a_program_that_does_not_begin(self):
-        with self.assertRaisesRegex(rb.Closed, r"exit code \d(.|\n)*no-such-rig"):
+        with self.assertRaisesRegex(rb.Refused, r"exit code 2(.|\n)*no-such-rig"):
             launch("no-such-rig.yaml")
         for _ in range(5):  # whether it ends before it listens or after
-            with self.assertRaisesRegex(rb.Closed, r"exit code 2(.|\n)*nowhere\.glb: no such file"):
+            with self.assertRaisesRegex(rb.Refused, r"exit code 2(.|\n)*nowhere\.glb: no such file"):
                 rb.launch(scene="nowhere.glb", gpu="software")
         os_binary = os.environ.get("RAYBRIDGE_BINARY")
         try:
