@@ -23,11 +23,14 @@ func TestReach(t *testing.T) {
 }
 
 // TestRadarsReachInRain: at 200 m 25 mm/h take 4.6 dB there and back, by which the range at 76.5 GHz is 0.77 times that
-// without rain.
+// without rain. A range of 200 m becomes 162 m, where the rain takes the 3.7 dB by which an echo is stronger there.
 func TestRadarsReachInRain(t *testing.T) {
 	extinction := weather.State{Rain: 25}.RadarExtinction(76.5)
 	assert.InDelta(t, 4.6, 10*math.Log10(math.Exp(2*extinction*200)), 0.05)
 	dry := 200 / 0.767
 	assert.InDelta(t, 200, weather.Reach(dry, extinction, 4), 1)
 	assert.InDelta(t, 0.77, weather.Reach(dry, extinction, 4)/dry, 0.005)
+	assert.InDelta(t, 162, weather.Reach(200, extinction, 4), 0.5)
+	assert.InDelta(t, 3.7, 40*math.Log10(200/162.), 0.05)
+	assert.InDelta(t, 3.7, 2*11.4*0.162, 0.05)
 }

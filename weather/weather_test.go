@@ -196,6 +196,15 @@ func TestRadarHoldsP838(t *testing.T) {
 	assert.Zero(t, weather.State{Visibility: 50, Snow: 1}.RadarExtinction(77))
 }
 
+// TestP838Publishes holds coefficients of horizontal waves to the table of them in the recommendation (ITU-R P.838-3, table 5).
+func TestP838Publishes(t *testing.T) {
+	for frequency, want := range map[float64][2]float64{10: {0.01217, 1.2571}, 20: {0.09164, 1.0568}, 30: {0.2403, 0.9485}, 40: {0.4431, 0.8673}, 80: {1.1704, 0.7115}, 100: {1.3671, 0.6815}} {
+		k, alpha := weather.SpecificAttenuation(frequency)
+		assert.InEpsilon(t, want[0], k, 5e-4, "%v GHz", frequency)
+		assert.InDelta(t, want[1], alpha, 5.1e-5, "%v GHz", frequency)
+	}
+}
+
 // TestGround: films grow with the root of the rain up to 1.2 mm, snow covers in proportion up to all.
 func TestGround(t *testing.T) {
 	assert.InDelta(t, 1.2, weather.State{Wetness: 1}.WaterDepth(), 1e-12)
