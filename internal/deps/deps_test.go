@@ -51,7 +51,7 @@ var policy = map[string][]string{
 	"simtime":             {"flow"},
 	"sensors":             {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "sensors/camera/calibration", "internal/...", "weather"},
 	"sensors/compute":     {"flow", "gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
-	"sensors/lidar":       {"flow", "internal/fault", "scene", "scene/optics", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime", "weather"},
+	"sensors/lidar":       {"flow", "internal/fault", "memory", "scene", "scene/optics", "sensors", "sensors/compute", "sensors/sample", "shaders", "simtime", "weather"},
 	"sensors/motion":      {"flow", "scene", "sensors", "sensors/sample", "simtime", "spatial"},
 	"sensors/ranging":     {"flow", "scene", "sensors", "sensors/sample", "sensors/compute", "simtime", "spatial", "weather"},
 	"sensors/groundtruth": {"flow", "gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "sensors/camera", "world", "weather"},

@@ -100,8 +100,8 @@ func (b *beam) points() int {
 // fits returns an error if a scan of so many firings has too many points.
 func (b *beam) fits(firings int) error {
 	if n := b.points(); b != nil && firings > maxRays/n {
-		return fmt.Errorf("%w: a scan of %d firings with %d points each (returns: %s) has %d points, and %d at most are possible",
-			sensors.ErrValue, firings, n, b.Returns, firings*n, maxRays)
+		return fmt.Errorf("%w: a scan of %d firings with %d points each (returns: %s) has %d points, %s, and %d at most are possible, %s",
+			sensors.ErrValue, firings, n, b.Returns, firings*n, sizeOf(firings*n), maxRays, sizeOf(maxRays))
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func TestBadBeams(t *testing.T) {
 		"beam_rays is that of a beam":                                  {"beam_rays": 7},
 		"merge_distance is that of a beam":                             {"preset": real, "beam_divergence": 0, "merge_distance": 1},
 		"pulse_width is that of intensity":                             {"pulse_width": 10},
-		"with 3 points each (returns: triple) has 3072000 points, and 2796202 at most are possible": {
+		"with 3 points each (returns: triple) has 3072000 points, 140.6 MiB, and 2796202 at most are possible, 128.0 MiB": {
 			"preset": "uniform", "channels": 32, "columns": 32000, "intensity": "range_corrected", "beam_divergence": 3, "returns": "triple",
 		},
 	} {

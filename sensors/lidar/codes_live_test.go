@@ -97,5 +97,5 @@ func TestScansWithTooManyPoints(t *testing.T) {
 		"preset": "VelodyneVLS128_real", "columns": 7282, "returns": "triple", "beam_divergence": 3,
 	}))
 	require.ErrorIs(t, err, sensors.ErrValue)
-	require.ErrorContains(t, err, "932096 firings with 3 points each (returns: triple) has 2796288 points, and 2796202 at most")
+	require.ErrorContains(t, err, "932096 firings with 3 points each (returns: triple) has 2796288 points, 128.0 MiB, and 2796202 at most are possible, 128.0 MiB")
 }

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
@@ -254,10 +255,15 @@ func (d *Device) check() error {
 		}
 	}
 	if d.rays() > maxRays {
-		return fmt.Errorf("%w: a scan of %d lasers and %d columns has %d rays, and %d at most are possible",
-			sensors.ErrValue, len(d.Lasers), d.Columns, d.rays(), maxRays)
+		return fmt.Errorf("%w: a scan of %d lasers and %d columns has %d rays, %s, and %d at most are possible, %s",
+			sensors.ErrValue, len(d.Lasers), d.Columns, d.rays(), sizeOf(d.rays()), maxRays, sizeOf(maxRays))
 	}
 	return nil
+}
+
+// sizeOf says how much memory so many points of a scan take.
+func sizeOf(points int) string {
+	return memory.Size(int64(points) * int64(unsafe.Sizeof(sample.Point{})))
 }
 
 // maxRays keeps a scan within the 128 MiB that every OpenGL allows a buffer to have.

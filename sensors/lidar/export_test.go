@@ -57,9 +57,18 @@ type FiringTable = firingTable
 type Timed struct{ Row, Ns, Number uint32 }
 
 // ParseFirings reads the rows of a table, and CloseFirings sets its period.
-func ParseFirings(in io.Reader) (*FiringTable, error) { return parseFirings(in) }
+func ParseFirings(in io.Reader) (*FiringTable, error) { return parseFirings(in, 0) }
 
 func CloseFirings(t *FiringTable, seconds float64) error { return t.close(seconds) }
+
+// ReadFirings reads a file, and tells for how many rows it took memory.
+func ReadFirings(path string) (rows, room int, err error) {
+	t, err := readFirings(path, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	return len(t.rows), cap(t.rows), nil
+}
 
 // TableOf is a table of azimuths and elevations in degrees, so many nanoseconds apart.
 func TableOf(directions [][2]float64, stepNs int64) *FiringTable {

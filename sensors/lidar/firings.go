@@ -2,6 +2,7 @@ package lidar
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/csv"
@@ -15,6 +16,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -46,6 +48,7 @@ type firingTable struct {
 	keys     []uint32 // of each row's direction: see directionKey
 	rings    int      // one more than the highest
 	scan     int      // the most firings of a scan
+	path     string   // of its file; "" for a preset's
 	still    bool     // each scan has all rows, at their own times
 }
 
@@ -61,6 +64,11 @@ func firingsOf(d *Device, periodNs int64) *firingTable {
 	}
 	t.scan = len(t.rows)
 	return t
+}
+
+// bytes is how much memory its rows take.
+func (t *firingTable) bytes() int64 {
+	return int64(len(t.rows)) * int64(unsafe.Sizeof(firing{})+unsafe.Sizeof(uint32(0)))
 }
 
 // all appends each row, with its own time.
@@ -79,14 +87,24 @@ func readFirings(path string, periodSeconds float64) (*firingTable, error) {
 		return nil, fmt.Errorf("read firing table: %w", fault.File(err))
 	}
 	defer f.Close()
-	t, err := parseFirings(f)
-	if err == nil {
-		err = t.close(periodSeconds)
-	}
+	t, err := readAll(f, periodSeconds)
 	if err != nil {
 		return nil, fmt.Errorf("read firing table %s: %w", path, err)
 	}
+	t.path = path
 	return t, nil
+}
+
+func readAll(f *os.File, periodSeconds float64) (*firingTable, error) {
+	lines, err := linesOf(f)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	t, err := parseFirings(f, lines)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.close(periodSeconds)
 }
 
 // firingColumn is a column of a table.
@@ -110,8 +128,27 @@ var firingColumns = []firingColumn{
 	{"range_max", "m", 0, 2000, false, func(f *firing, v float64) { f.maxM = float32(v) }},
 }
 
-// parseFirings reads a table's rows.
-func parseFirings(in io.Reader) (*firingTable, error) {
+// linesOf counts the lines of a regular file, which is to be read from its beginning then. Others, such as pipes, have 0.
+func linesOf(f *os.File) (lines int, err error) {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return 0, err
+	}
+	block := make([]byte, 64<<10)
+	for lines = 1; ; {
+		n, err := f.Read(block)
+		lines += bytes.Count(block[:n], []byte("\n"))
+		if errors.Is(err, io.EOF) {
+			_, err = f.Seek(0, io.SeekStart)
+			return lines, err
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// parseFirings reads a table's rows. With the number of their lines they take no more memory than they need; 0 if it isn't known.
+func parseFirings(in io.Reader, rows int) (*firingTable, error) {
 	lines := csv.NewReader(bufio.NewReader(in))
 	lines.ReuseRecord, lines.TrimLeadingSpace, lines.Comment = true, true, '#'
 	head, err := lines.Read()
@@ -122,7 +159,8 @@ func parseFirings(in io.Reader) (*firingTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &firingTable{}
+	rows = min(rows, maxFirings)
+	t := &firingTable{rows: make([]firing, 0, rows), keys: make([]uint32, 0, rows)}
 	for {
 		texts, err := lines.Read()
 		if errors.Is(err, io.EOF) {
@@ -284,7 +322,7 @@ func (t *firingTable) narrow(low, high float64, highGiven bool) error {
 // plan says how many firings a scan of a period has at most.
 func (t *firingTable) plan(windowNs int64) error {
 	if t.scan = t.most(windowNs, maxRays); t.scan > maxRays {
-		return fmt.Errorf("%w: the firing table has more than %d firings in a scan, which are the most: raise the rate", sensors.ErrValue, maxRays)
+		return fmt.Errorf("%w: the firing table has more than %d firings in a scan, which are the most, %s: raise the rate", sensors.ErrValue, maxRays, sizeOf(maxRays))
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestBadFiringTables(t *testing.T) {
 	fast := fileOf(t, head+"0,0,0\n0.00000001,1,1\n")
 	_, err = lidar.RayCastDefinition.New(specOf(t, map[string]any{"firing_table": fast}))
 	require.ErrorIs(t, err, sensors.ErrValue)
-	assert.ErrorContains(t, err, "more than 2796202 firings in a scan")
+	assert.ErrorContains(t, err, "more than 2796202 firings in a scan, which are the most, 128.0 MiB")
 }
 
 func TestAFiringTableHasAMostOfRows(t *testing.T) {
@@ -101,6 +101,13 @@ func TestAFiringTableHasAMostOfRows(t *testing.T) {
 	_, err := lidar.ParseFirings(strings.NewReader(manyRows()))
 	require.ErrorIs(t, err, lidar.ErrFirings)
 	assert.ErrorContains(t, err, "more than 4194304 rows")
+}
+
+// A file's rows take the memory that they need, the line of names as much as a row: growing a list would take as much again.
+func TestAFiringTableIsReadIntoItsSize(t *testing.T) {
+	rows, room, err := lidar.ReadFirings(fileOf(t, "time,azimuth,elevation\n0,0,0\n0.1,1,1\n0.2,2,2\n0.3,3,3\n0.4,4,4"))
+	require.NoError(t, err)
+	assert.Equal(t, []int{5, 6}, []int{rows, room})
 }
 
 // manyRows is a table of a row too many.

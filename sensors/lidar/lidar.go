@@ -93,11 +93,13 @@ package lidar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -358,7 +360,13 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 		light.warnOfAbsent(env.Log, env.Geometry.Scene)
 	}
 	if err := s.Sensor.Begin(ctx, env); err != nil {
+		if errors.Is(err, memory.ErrExceeded) {
+			err = fmt.Errorf("scans of %d points, %s each: %w", s.points(), sizeOf(s.points()), err)
+		}
 		return err
+	}
+	if err := s.hold(&s.scanner); err != nil {
+		return errors.Join(err, s.End())
 	}
 	s.firstAhead()
 	return nil
@@ -368,6 +376,9 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 func (s *cloudLidar) Tune(fresh sensors.Sensor) error {
 	f := fresh.(*cloudLidar)
 	f.out, f.warned = s.out, s.warned
+	if err := s.hold(&f.scanner); err != nil {
+		return err
+	}
 	s.lister.wait()
 	s.lister = f.lister // which End waits for
 	s.TakeOver(f.Sensor)

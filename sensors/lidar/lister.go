@@ -2,6 +2,7 @@ package lidar
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/raybridge/raybridge/shaders"
 )
@@ -66,6 +67,9 @@ func (l *lister) list(t *firingTable, w scanWindow) *listing {
 	if !next.isOf(t, w) {
 		next.fill(t, w, l.near)
 	}
+	if t.still && l.near != nil { // no other will be made
+		l.near = &neighbours{width: l.near.width}
+	}
 	return next
 }
 
@@ -81,6 +85,22 @@ func (l *lister) ahead(t *firingTable, w scanWindow) {
 		defer close(made)
 		next.fill(t, w, l.near)
 	}()
+}
+
+// bytes is how much memory the scans of a table take: the lists, which are sorted to and fro, and the neighbours, with their directions.
+func (l *lister) bytes(t *firingTable) int64 {
+	lists, each := 2, 2*unsafe.Sizeof(timed{})
+	if t.still {
+		lists = 1
+	}
+	total := int64(lists) * int64(t.scan) * int64(each)
+	if l.near != nil {
+		total += int64(lists) * int64(t.scan) * 16 * shaders.NeighbourTexels
+	}
+	if l.near != nil && !t.still {
+		total += int64(t.scan) * int64(unsafe.Sizeof(aimed{}))
+	}
+	return total
 }
 
 // wait waits for the goroutine. A nil lister has none.

@@ -1,6 +1,7 @@
 package lidar
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -25,6 +26,7 @@ type scanner struct {
 	device   Device
 	firings  *firingTable // in place of the device's lasers and columns; nil for these
 	lister   *lister      // of the firings
+	held     int64        // bytes of the run's memory that firings, lister and scan take
 	receiver receiver
 	// rolling gives each ray its own time; compensated gives the points in the frame
 	// of the scan's start.
@@ -101,7 +103,6 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	s.lister.near = &neighbours{width: [2]float64{fwhm * b.sigma[0], fwhm * b.sigma[1]}}
 	if t.still { // it takes too long for the GL thread
 		s.lister.list(t, scanWindow{})
-		s.lister.near = nil
 	}
 	shader.Results *= b.points()
 	shader.TableRows += b.texels(t.scan)
@@ -209,9 +210,39 @@ func (s *scanner) firstAhead() {
 	}
 }
 
+// points is how many a scan has at most.
+func (s *scanner) points() int {
+	if s.firings != nil {
+		return s.firings.scan * s.receiver.beam().points()
+	}
+	return s.device.rays()
+}
+
+// hold takes from the run's memory what the firings of a sensor take that this one is, or that it takes over.
+func (s *scanner) hold(of *scanner) error {
+	t, budget := of.firings, s.Env().GL.Memory()
+	if t == nil || budget == nil {
+		return nil
+	}
+	needs := t.bytes() + of.lister.bytes(t)
+	if more := needs - s.held; more > 0 {
+		if err := budget.Take(fmt.Sprintf("%s, %d firings with %d in a scan,", cmp.Or(t.path, s.Spec().Name), len(t.rows), t.scan), more); err != nil {
+			return err
+		}
+	} else {
+		budget.Give(-more)
+	}
+	s.held = needs
+	return nil
+}
+
 // End frees everything, after what is listed ahead.
 func (s *scanner) End() error {
 	s.lister.wait()
+	if s.held > 0 {
+		s.Env().GL.Memory().Give(s.held)
+		s.held = 0
+	}
 	return s.Sensor.End()
 }
 
