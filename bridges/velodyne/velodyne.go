@@ -47,6 +47,7 @@ package velodyne
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -300,11 +301,19 @@ func (i *instance) publisher(topic *bridges.PublishedTopic) (bridges.Publisher[*
 		case !i.Listening(topic.Name):
 			return fmt.Errorf("%w: the bridge sends another lidar's packets", flow.ErrNotConnected)
 		case i.toFile.Load():
-			return toFile(ctx, m)
+			return ofRun(topic, toFile(ctx, m))
 		default:
-			return toNet(ctx, m)
+			return ofRun(topic, toNet(ctx, m))
 		}
 	}, nil
+}
+
+// ofRun says of a scan that can't be sent and that no sensor of the run has made, that it is a recording's.
+func ofRun(topic *bridges.PublishedTopic, err error) error {
+	if topic.Sensor == "" && errors.Is(err, bridges.ErrConvert) {
+		return fmt.Errorf("a recording's scans have no numbers of rays, which tell lasers and columns, so record packets in the run itself: %w", err)
+	}
+	return err
 }
 
 // Withdraw forgets a topic.

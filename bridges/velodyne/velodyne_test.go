@@ -153,6 +153,22 @@ func open(t *testing.T, connection, dir string, names ...string) (*bridges.Bridg
 	return b, publishers
 }
 
+// TestReplayedScans: the error of a recording's scan says that it is one, whatever it lacks; a run's doesn't.
+func TestReplayedScans(t *testing.T) {
+	for _, c := range []struct {
+		sensor string
+		told   bool
+	}{{"roof", false}, {"", true}} {
+		b, _ := open(t, "drive.pcap", t.TempDir())
+		publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/roof/points", Sensor: c.sensor})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		err = publish(t.Context(), &sample.PointCloud{Rings: 16})
+		require.ErrorIs(t, err, bridges.ErrConvert)
+		assert.Equal(t, c.told, strings.Contains(err.Error(), "a recording's scans have no numbers of rays"), err)
+	}
+}
+
 // TestRecording: the file has each packet with its stamp, a position packet before each scan, and the
 // last packet filled up; and the same run gives the same bytes.
 func TestRecording(t *testing.T) {
