@@ -105,9 +105,9 @@ func (d *device) offset(laser int, turning bool, period time.Duration) float64 {
 	return d.azimuths[laser] + 360*float64(d.fires(laser))/float64(period)
 }
 
-// drift is what the firings of columns that are a period's share apart are off from the device's times by the end of a packet.
+// drift is how late the last column of a packet is, in which columns are a period's share apart, beside the device's.
 func (d *device) drift(columns int, period time.Duration) time.Duration {
-	return (period/time.Duration(columns) - d.cycle).Abs() * time.Duration(d.columns(1)-1)
+	return (period/time.Duration(columns) - d.cycle) * time.Duration(d.columns(1)-1)
 }
 
 // Limits of the device's speed, and of what its firing times may differ by within a packet: of columns always, and of lasers without a
@@ -124,7 +124,7 @@ func (d *device) checkTurn(columns int, period time.Duration) error {
 		return fmt.Errorf("%w: the lidar turns %.4g times a minute, and a %s %d to %d times: give it a rate from 5 to 20 Hz, with columns: 18000 divided by it",
 			bridges.ErrConvert, turns, d.name, slowest, fastest)
 	}
-	if d.drift(columns, period) > mostDrift {
+	if d.drift(columns, period).Abs() > mostDrift {
 		return fmt.Errorf("%w: %d columns in %v are one every %v, and a %s has one every %v: set columns: %d at this rate",
 			bridges.ErrConvert, columns, period, period/time.Duration(columns), d.name, d.cycle, right)
 	}

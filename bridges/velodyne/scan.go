@@ -284,13 +284,15 @@ func (e *encoder) read(m *sample.PointCloud) (t turn, err error) {
 
 // lateness returns how far the firing times are off from the device's within a packet, at most, by the first points of lasers.
 func (t *turn) lateness(m *sample.PointCloud, firsts *firstPoints) (most time.Duration) {
+	drift := t.device.drift(m.Columns, t.period)
 	for laser, p := range firsts {
 		if p != nil {
 			began := time.Duration(int64(p.Ray) / int64(m.Rings) * int64(t.period) / int64(m.Columns))
-			most = max(most, (time.Duration(p.TimeNs) - began - t.device.fires(laser)).Abs())
+			late := time.Duration(p.TimeNs) - began - t.device.fires(laser)
+			most = max(most, late.Abs(), (late + drift).Abs())
 		}
 	}
-	return most + t.device.drift(m.Columns, t.period)
+	return most
 }
 
 // firstPoints are the first of a scan by their lasers, nil for none.
