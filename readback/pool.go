@@ -289,7 +289,7 @@ func (p *Pool[D, E]) Prepare(c *gpu.Ctx) error {
 	for i := range p.slots {
 		if s := &p.slots[i]; s.stage == stageIdle && s.memory.free() {
 			if err := s.prepare(c, p.cfg.Label, elements*p.size, p.gl.timers); err != nil {
-				return fmt.Errorf("prepare readback %q: %w", p.cfg.Label, err)
+				return fmt.Errorf("prepare readback %q, %d elements of %d bytes in each of %d slots: %w", p.cfg.Label, elements, p.size, len(p.slots), err)
 			}
 		}
 	}

@@ -424,6 +424,17 @@ func TestARunOfHugeCamerasIsRefused(t *testing.T) {
 	assert.Regexp(t, `2.0 GiB beside [0-9.]+ .iB that are held, the limit is 1.0 GiB: --max-memory raises it`, o.err)
 }
 
+// TestARunOfManyPointsIsRefused: the error says how many points a scan has, and what the ring of scans needs.
+func TestARunOfManyPointsIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rig := "sensors: [{id: sensor.lidar.ray_cast, name: roof, channels: 128, columns: 20000, pose: {z: 2}}]\n"
+	o := call(t, "run", "--gpu", "host", "--headless", "--scene", "plane", "--rig", write(t, dir, "rig.yaml", rig), "--duration", "100ms",
+		"--bridge", "mcap:drive.mcap", "--out", filepath.Join(dir, "out"), "--max-memory", "200MiB")
+	assert.Equal(t, exitUsage, o.code, o.err)
+	assert.Regexp(t, `begin roof: prepare readback "roof", 2560000 elements of 48 bytes in each of [0-9] slots: .*needs 117.2 MiB beside [0-9.]+ MiB that are held, the limit is 200.0 MiB: --max-memory raises it`, o.err)
+}
+
 // small keeps the sensors of everySensor quick, by id; the others have their defaults.
 var small = map[string]string{
 	"sensor.other.comfort":           "every: true",

@@ -24,10 +24,13 @@ import (
 // deviations is the full width at half maximum of a normal distribution.
 var deviations = 2 * math.Sqrt(2*math.Ln2)
 
-// panel is a wall that faces the sensor, from left to right and from top to bottom, in metres.
+// panel is a wall that faces the sensor, from left to right and from top to bottom, in metres. A slope has it recede by so much for each
+// metre to the left. It is of a building if it has no tag.
 type panel struct {
 	distance                 float64
 	left, right, top, bottom float64
+	slope                    float64
+	tag                      scene.Tag
 	change                   func(*scene.Material)
 }
 
@@ -40,14 +43,14 @@ func panels(list ...panel) *scene.Scene {
 		if p.change != nil {
 			p.change(&m)
 		}
-		corner := func(y, z float64) mgl32.Vec3 { return mgl32.Vec3{0, float32(y), float32(z)} }
-		facing := mgl32.Vec3{-1, 0, 0}
+		corner := func(y, z float64) mgl32.Vec3 { return mgl32.Vec3{float32(p.slope * y), float32(y), float32(z)} }
+		facing := mgl32.Vec3{-1, float32(p.slope), 0}.Normalize()
 		mesh := scene.Mesh{
 			Name:      m.Name,
 			Positions: []mgl32.Vec3{corner(p.left, p.bottom), corner(p.right, p.bottom), corner(p.right, p.top), corner(p.left, p.top)},
 			Normals:   []mgl32.Vec3{facing, facing, facing, facing}, Indices: []uint32{0, 1, 2, 0, 2, 3},
 		}
-		b.Put(m.Name, mesh, m, scenetest.At(p.distance, 0, 0, scene.TagBuilding))
+		b.Put(m.Name, mesh, m, scenetest.At(p.distance, 0, 0, cmp.Or(p.tag, scene.TagBuilding)))
 	}
 	return b.Scene
 }
@@ -162,6 +165,28 @@ func TestEchoesMergeWithinThePulse(t *testing.T) {
 		low, high := (8*a*near+11*b*(near+c.step))/(8*a+11*b), (11*a*near+8*b*(near+c.step))/(11*a+8*b)
 		assert.GreaterOrEqual(t, float64(points[0].Distance), min(low, high)-0.01)
 		assert.LessOrEqual(t, float64(points[0].Distance), max(low, high)+0.01)
+	}
+}
+
+// An echo of two surfaces has the label and the incidence of the sub-ray that returns most, not of the axis nor of the surface that
+// returns most altogether. The near one has 0.58 of the beam and its axis, and the far one is turned by 45 degrees.
+func TestAnEchoIsOfItsStrongestSubRay(t *testing.T) {
+	for _, c := range []struct {
+		near, far float32 // reflectances
+		tag       scene.Tag
+		cos       float64
+	}{
+		{0.5, 0.5, scene.TagPole, 1},
+		{0.3, 0.5, scene.TagFence, math.Sqrt2 / 2}, // 0.35 of the far one in each sub-ray, and in all 0.15 beside 0.17
+		{0.1, 0.9, scene.TagFence, math.Sqrt2 / 2},
+	} {
+		s := panels(
+			panel{distance: 20, left: 3, right: -0.005, top: 3, bottom: -3, tag: scene.TagPole, change: reflecting(c.near)},
+			panel{distance: 20.3, left: 3, right: -3, top: 3, bottom: -3, slope: 1, tag: scene.TagFence, change: reflecting(c.far)})
+		points := ranged(t, s, fan(1, 0), beamed(map[string]any{"returns": "dual"}))
+		require.Len(t, points, 1, "%v", c)
+		assert.Equal(t, uint8(c.tag), points[0].Tag, "%v", c)
+		assert.InDelta(t, c.cos, points[0].CosIncidence, 1e-2, "%v", c)
 	}
 }
 
