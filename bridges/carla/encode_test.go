@@ -67,6 +67,23 @@ func TestPointsAreGroupedByChannel(t *testing.T) {
 		}),
 		"unorganized, without a kind of return": scan(func(m *sample.PointCloud) { m.Points[3].Return = sample.ReturnUnknown }),
 	} {
-		assert.Equal(t, grouped(m), carla.AppendLidar(&c, nil, m), name)
+		want := grouped(m)
+		assert.Equal(t, want, carla.AppendLidar(&c, nil, m), name)
+
+		// CARLA has the strongest return of a firing alone, which is the first.
+		dual := *m
+		dual.Returns, dual.Points = sample.DualReturns, nil
+		for i, p := range m.Points {
+			weak := p
+			if weak.X += 5; m.Organized && i%3 == 0 {
+				weak.Return = sample.ReturnUnknown
+			}
+			if dual.Points = append(dual.Points, p); m.Organized || i%3 > 0 {
+				dual.Points = append(dual.Points, weak)
+			}
+		}
+		if name != "shuffled" && name != "all of a kind" && name != "one too many of the last" { // these have one ray more than once
+			assert.Equal(t, want, carla.AppendLidar(&c, nil, &dual), "%s, two returns", name)
+		}
 	}
 }
