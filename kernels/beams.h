@@ -355,6 +355,9 @@ INLINE int apart(const echoing *c, const veil *v, vm solid, vf range) {
     return !m_any(close);
 }
 
+// alone is the range of an echo of one glint, as merge has it: which firings go through merge depends on how many lanes there are.
+INLINE vf alone(vf s, vf range) { return s * range / s; }
+
 // write_misty is write_single in weather that makes echoes.
 static __attribute__((noinline)) void write_misty(const echoing *c, const middle *b) {
     vm near = near_of(b), there = b->m.there & m_not(near);
@@ -364,10 +367,11 @@ static __attribute__((noinline)) void write_misty(const echoing *c, const middle
     chosen of = NO_ECHO;
     there = there & v_lt(zero, s);
     if (c->set.mode == MODE_STRONGEST && apart(c, &v, there, b->point[3])) { // weaker ones needn't be heard
-        hear(c, b, i_set(0), there, (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)}, m_not(m_all()), &of);
+        vf range = v_sel(there, alone(s, b->point[3]), one);
+        hear(c, b, i_set(0), there, (heard){s, range, one, b->m.cosine, b->m.label, i_set(0)}, m_not(m_all()), &of);
         for (int k = 0; k < GLIMPSES; k++) {
             vm stronger = v.there[k] & v_lt(of.strongest.s, v.s[k]), sure = k == FOG_SLOT ? m_not(m_all()) : m_all();
-            if (m_any(stronger)) hear(c, b, i_set(MIST_ECHO + k), stronger, (heard){v.s[k], v.range[k], one, zero, i_set(0), i_set(0)}, sure, &of);
+            if (m_any(stronger)) hear(c, b, i_set(MIST_ECHO + k), stronger, (heard){v.s[k], alone(v.s[k], v.range[k]), one, zero, i_set(0), i_set(0)}, sure, &of);
         }
         write_returns(c, b, &of, near);
         return;

@@ -330,6 +330,9 @@ func shots(short bool) []shot {
 		{lidar.RayCastDefinition, map[string]any{
 			"intensity": "range_corrected", "r10": 200.0, "beam_divergence": 30.0, "returns": "triple", "weather": weather.State{Visibility: 200, Rain: 50, Snow: 2},
 		}},
+		{lidar.RayCastDefinition, map[string]any{
+			"intensity": "range_corrected", "r10": 200.0, "beam_divergence": 3.0, "weather": weather.State{Visibility: 200, Snow: 5},
+		}},
 	}
 	all := firings()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -321,6 +321,33 @@ func TestRaysAndBeamsSeeOneWeather(t *testing.T) {
 	}
 }
 
+// TestFlakesMergeInEachMode: two flakes less than the pulse apart are one echo, also where no other echo is a point.
+func TestFlakesMergeInEachMode(t *testing.T) {
+	const n = 2000
+	black := plate(15, scene.TagBuilding, reflecting(0))
+	strongest := func(mode string, merge float64) (of [n]sample.Point) {
+		points := pointsOf(fired(t, black, weather.State{Snow: 1}, n, sharp(map[string]any{
+			"r10": 100, "beam_divergence": 3, "returns": mode, "merge_distance": merge,
+		})))
+		for _, p := range slices.Backward(points) {
+			of[p.Ray] = p
+		}
+		return of
+	}
+	of := strongest("strongest", 0)
+	for i, p := range strongest("dual", 0) {
+		require.InDelta(t, of[i].Distance, p.Distance, 1e-5, "firing %d", i)
+		require.InDelta(t, of[i].Intensity, p.Intensity, 1e-5*float64(1+p.Intensity), "firing %d", i)
+	}
+	merged := 0
+	for i, apart := range strongest("strongest", 0.001) {
+		if math.Abs(float64(apart.Distance-of[i].Distance)) > 1e-3 {
+			merged++
+		}
+	}
+	assert.Greater(t, merged, n/200)
+}
+
 // TestWeatherHasNoiseOfItsOwn: what a surface's echo draws is that of a dry run, two lidars at one place draw differently, and the
 // same lidar draws the same when it runs again.
 func TestWeatherHasNoiseOfItsOwn(t *testing.T) {
