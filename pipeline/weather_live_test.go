@@ -4,6 +4,7 @@ package pipeline_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,42 +20,45 @@ import (
 )
 
 // TestLidarsAtOnePlaceSeeFlakesOfTheirOwn: two lidars that differ in nothing but their names are as independent as chance has it, in
-// which firings see a flake and in how far away it is. The same run again gives the same points.
+// which firings see a flake and in how far away it is, and so is a lidar's next scan. The same run again gives the same points.
 func TestLidarsAtOnePlaceSeeFlakesOfTheirOwn(t *testing.T) {
-	const channels, columns = 16, 500
-	scan := func() map[string][]sample.Point {
+	const channels, columns = 16, 300
+	scans := func() map[string][][]sample.Point {
 		b := scenetest.NewBuilder("open")
 		b.Put("far", scenetest.Box(1, 1, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(900, 0, 0, scene.TagStatic))
 		p := newPipelineIn(t, b.Scene, pipeline.Config{Seed: 4})
 		require.NoError(t, p.History().Weather().Set(weather.State{Snow: 2}))
-		points := map[string][]sample.Point{}
+		all := map[string][][]sample.Point{}
 		for _, name := range []string{"left", "right"} {
 			s := add(t, p, sensors.Config{ID: lidar.ID, Name: name, Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{
 				"channels": channels, "columns": columns, "rotation_frequency": 10, "range": 120, "intensity": "range_corrected", "r10": 25,
 			}})
-			listen(t, s, "points", func(_ sensors.Tick, m *sample.PointCloud) { points[name] = append(points[name], m.Points...) })
+			listen(t, s, "points", func(_ sensors.Tick, m *sample.PointCloud) { all[name] = append(all[name], slices.Clone(m.Points)) })
 		}
-		require.NoError(t, p.Step(t.Context(), 10))
-		return points
+		require.NoError(t, p.Step(t.Context(), 20))
+		return all
 	}
-	once := scan()
-	assert.True(t, assert.ObjectsAreEqual(once, scan()), "the same run again") // whose differences take minutes to print
-	left := map[uint32]float64{}
-	for _, p := range once["left"] {
-		left[p.Ray] = float64(p.Distance)
-	}
-	var x, y []float64 // how far away the flakes are of which both see one in the same firing
-	for _, p := range once["right"] {
-		if d, both := left[p.Ray]; both {
-			x, y = append(x, d), append(y, float64(p.Distance))
+	once := scans()
+	assert.True(t, assert.ObjectsAreEqual(once, scans()), "the same run again") // whose differences take minutes to print
+	require.Len(t, once["left"], 2)
+	for name, other := range map[string][]sample.Point{"another lidar": once["right"][0], "the next scan": once["left"][1]} {
+		seen := map[uint32]float64{}
+		for _, p := range once["left"][0] {
+			seen[p.Ray] = float64(p.Distance)
 		}
+		var x, y []float64 // how far away the flakes are of which both see one in the same firing
+		for _, p := range other {
+			if d, both := seen[p.Ray]; both {
+				x, y = append(x, d), append(y, float64(p.Distance))
+			}
+		}
+		const firings = channels * columns
+		a, b := float64(len(seen)), float64(len(other))
+		chance := a * b / firings
+		require.Greater(t, chance, 700., name)
+		assert.InDelta(t, chance, len(x), 4*math.Sqrt(chance*(1-a/firings)*(1-b/firings)), "%s: %v and %v flakes in %d firings", name, a, b, firings)
+		assert.Less(t, math.Abs(correlation(x, y)), 4/math.Sqrt(float64(len(x))), name)
 	}
-	const firings = channels * columns
-	a, b := float64(len(left)), float64(len(once["right"]))
-	chance := a * b / firings
-	require.Greater(t, chance, 300.)
-	assert.InDelta(t, chance, len(x), 4*math.Sqrt(chance*(1-a/firings)*(1-b/firings)), "of %v and %v flakes in %d firings", a, b, firings)
-	assert.Less(t, math.Abs(correlation(x, y)), 4/math.Sqrt(float64(len(x))))
 }
 
 // correlation is Pearson's coefficient.
