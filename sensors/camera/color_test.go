@@ -90,7 +90,7 @@ func (l lighting) beyondAll(c mgl64.Vec3, height float64) mgl64.Vec3 {
 	return l.behind(c, height, math.Exp(-l.Depth/max(math.Abs(height), 1e-6)))
 }
 
-// covered is a surface under water and snow. wet is the share under water.
+// covered is a surface under snow, and below the water that covers a share of it, wet.
 func (l lighting) covered(m *scene.Material, n, eye mgl64.Vec3) (base mgl64.Vec3, metal, rough, wet float64) {
 	snow := l.SnowCover() * smoothstep(0.64, 0.87, n[2])
 	wet = l.Wetness * smoothstep(0.87, 0.97, n[2]) * (1 - snow)
@@ -100,7 +100,7 @@ func (l lighting) covered(m *scene.Material, n, eye mgl64.Vec3) (base mgl64.Vec3
 		film := dry + (passed*dry/(1-0.472*dry)-dry)*wet*(1-metal)
 		base[i] = film + (0.85-film)*snow
 	}
-	rough = float64(m.Roughness) + (0.08-float64(m.Roughness))*wet
+	rough = float64(m.Roughness)
 	return base, metal * (1 - snow), rough + (1-rough)*snow, wet
 }
 
@@ -124,9 +124,11 @@ func (l lighting) dimmed(open float64) lighting {
 // the sun.
 func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float64) mgl64.Vec3 {
 	base, metal, rough, wet := l.covered(m, n, eye)
-	rough = clamp(rough, 0.06, 1)
+	dry := clamp(rough, 0.06, 1)
+	rough = dry + (0.08-dry)*wet
 	diffuse := base.Mul(1 - metal)
-	specular := mix(mix(mgl64.Vec3{0.04, 0.04, 0.04}, base, metal), mgl64.Vec3{0.02, 0.02, 0.02}, wet)
+	bare := mix(mgl64.Vec3{0.04, 0.04, 0.04}, base, metal)
+	specular := mix(bare, mgl64.Vec3{0.02, 0.02, 0.02}, wet)
 	half := l.toSun.Add(eye).Normalize()
 	ne, ns, nh, eh := max(n.Dot(eye), 1e-3), max(n.Dot(l.toSun), 0), max(n.Dot(half), 0), max(eye.Dot(half), 0)
 	a2 := math.Pow(rough, 4)
@@ -136,7 +138,7 @@ func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float6
 	schlick := specular.Add(mgl64.Vec3{1, 1, 1}.Sub(specular).Mul(math.Pow(1-eh, 5)))
 	direct := times(diffuse.Mul(1/math.Pi).Add(schlick.Mul(min(d*v, 60))), l.sun).Mul(ns * sunlight)
 
-	r := [4]float64{1 - rough, 0.0425 - 0.0275*rough, 1.04 - 0.572*rough, -0.04 + 0.022*rough}
+	r := [4]float64{1 - dry, 0.0425 - 0.0275*dry, 1.04 - 0.572*dry, -0.04 + 0.022*dry}
 	a := min(r[0]*r[0], math.Exp2(-9.28*ne))*r[0] + r[1]
 	scale, bias := -1.04*a+r[2], 1.04*a+r[3]
 	mirror := n.Mul(2 * n.Dot(eye)).Sub(eye)
@@ -144,7 +146,7 @@ func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float6
 	mirrored := mix(l.ground, l.beyondAll(l.gradient(mirror[2]), mirror[2]), smoothstep(-edge, edge, mirror[2]))
 	ambient := times(diffuse, mix(l.ground, l.around, 0.5+0.5*n[2]))
 	water := fresnel(math.Acos(min(ne, 1-1e-9)))
-	gloss := mix(specular.Mul(scale).Add(mgl64.Vec3{bias, bias, bias}), mgl64.Vec3{water, water, water}, wet)
+	gloss := mix(bare.Mul(scale).Add(mgl64.Vec3{bias, bias, bias}), mgl64.Vec3{water, water, water}, wet)
 	return direct.Add(ambient).Add(times(gloss, mirrored)).Add(vec64(m.Emissive))
 }
 
