@@ -382,6 +382,21 @@ func seeAsFullOnes(t *testing.T, s *scene.Scene, rays []lidar.Ray, left func(mgl
 	return pairs
 }
 
+// What stands between two firings, before a wall that both meet, is seen by beams that are traced in full alone.
+func TestAThinPoleBetweenTwoFirings(t *testing.T) {
+	pole := panel{distance: 20, left: 0.01, right: -0.01, top: 5, bottom: -5}
+	s := panels(pole, panel{distance: 25, left: 30, right: -30, top: 30, bottom: -30})
+	for pattern, want := range map[string]int{"adaptive": 0, "full": 2} {
+		pairs := 0
+		for _, p := range ranged(t, s, fan(2, 4e-3), beamed(map[string]any{"beam_rays": 37, "beam_pattern": pattern, "returns": "dual"})) {
+			if math.Abs(float64(p.Distance)-pole.distance) < 0.01 {
+				pairs++
+			}
+		}
+		assert.Equal(t, want, pairs, pattern)
+	}
+}
+
 // A beam without any width to speak of measures what a ray without width does, of what moves, too.
 func TestANarrowBeamIsARay(t *testing.T) {
 	var rays []lidar.Ray

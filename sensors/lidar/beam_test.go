@@ -137,6 +137,19 @@ func TestBadBeams(t *testing.T) {
 	}
 }
 
+// Each figure of a real preset has a source, or says that it is assumed.
+func TestRealPresetsHaveSources(t *testing.T) {
+	var names []string
+	for _, row := range lidar.RayCastDefinition.Devices.Rows {
+		assert.NotContains(t, row, "", row[0])
+		names = append(names, row[0])
+	}
+	for _, preset := range lidar.Presets() {
+		assert.Equal(t, strings.HasSuffix(preset, "_real"), slices.Contains(names, preset), preset)
+	}
+	assert.Len(t, names, 11)
+}
+
 // What a preset's receiver and beam have is told of each attribute that isn't set.
 func TestARealPresetTellsWhatIsInForce(t *testing.T) {
 	ouster := map[string]any{

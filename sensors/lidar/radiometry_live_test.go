@@ -84,7 +84,7 @@ func TestALambertianPlaneReadsItsReflectance(t *testing.T) {
 	require.Len(t, points, len(rays))
 	for i := range points {
 		p, cosine := &points[i], -rays[i].Direction[2]
-		require.InEpsilon(t, 100*rho*cosine, p.Intensity, 2e-5)
+		require.InEpsilon(t, 100*rho*cosine, p.Intensity, 1e-5)
 		require.InEpsilon(t, 2/cosine, p.Distance, 1e-5)
 	}
 }
