@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,4 +68,33 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The table of docs/materials.md has the defaults.
+func TestThePageHasTheDefaults(t *testing.T) {
+	page, err := os.ReadFile("../../docs/materials.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "## Defaults")
+	require.True(t, found)
+	seen := map[scene.Tag]bool{}
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 7 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		var want [3]float64
+		for i := range want {
+			want[i], err = strconv.ParseFloat(strings.TrimSpace(cells[2+i]), 64)
+			require.NoError(t, err, line)
+		}
+		for name := range strings.SplitSeq(cells[1], ",") {
+			tag, err := scene.ParseTag(strings.Trim(name, "` "))
+			require.NoError(t, err)
+			s := optics.Defaults().Classes[tag]
+			assert.Equal(t, want, [3]float64{*s.Reflectance905, *s.Reflectance1550, *s.Retro}, name)
+			assert.Equal(t, tag == scene.TagRoadLine, *s.Beads == 0.1, name)
+			seen[tag] = true
+		}
+	}
+	assert.Len(t, seen, len(optics.Defaults().Classes))
 }
