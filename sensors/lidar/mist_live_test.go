@@ -327,7 +327,7 @@ func TestFlakesMergeInEachMode(t *testing.T) {
 	black := plate(15, scene.TagBuilding, reflecting(0))
 	strongest := func(mode string, merge float64) (of [n]sample.Point) {
 		points := pointsOf(fired(t, black, weather.State{Snow: 1}, n, sharp(map[string]any{
-			"r10": 100, "beam_divergence": 3, "returns": mode, "merge_distance": merge,
+			"r10": 60, "beam_divergence": 3, "returns": mode, "merge_distance": merge,
 		})))
 		for _, p := range slices.Backward(points) {
 			of[p.Ray] = p
