@@ -38,16 +38,18 @@ func bridgesAsked(c *config.Config) (list []askedBridge, err error) {
 		return nil, err
 	}
 	var faults doc.Faults
-	for _, b := range c.RigBridges {
+	for i, b := range c.RigBridges {
 		err := checkAsked(b)
-		names, sensor := []string{""}, sensorOf(b.Connection)
-		if sensor != "" && err == nil {
-			i := slices.IndexFunc(specs, func(s sensors.Spec) bool { return s.Name == sensor })
-			if i >= 0 {
-				names = append(names, append(topics[i], sensor)...)
-			} else {
-				err = fmt.Errorf("bridge %s: %w: sensor=%s: the rig has no sensor of that name; %s", b, bridges.ErrConnectionString, sensor, fault.Hint(sensor, namesOf(specs)))
+		if err == nil && slices.ContainsFunc(c.RigBridges[:i], func(before rig.Bridge) bool { return before.String() == b.String() }) {
+			err = fmt.Errorf("bridge %s is given twice", b)
+		}
+		names := []string{""}
+		if sensor := sensorOf(b.Connection); sensor != "" && err == nil {
+			var of []string
+			if of, err = sensorNames(specs, topics, sensor); err != nil {
+				err = fmt.Errorf("bridge %s: %w", b, err)
 			}
+			names = append(names, of...)
 		}
 		if err != nil {
 			faults.Add(b.Fault(err))
@@ -58,11 +60,17 @@ func bridgesAsked(c *config.Config) (list []askedBridge, err error) {
 	return list, faults.Err()
 }
 
-func namesOf(specs []sensors.Spec) (names []string) {
+// sensorNames are all by which a bridge may name a sensor that it names by one of them: its name, and its topics.
+func sensorNames(specs []sensors.Spec, topics [][]string, sensor string) ([]string, error) {
+	var known []string
 	for i := range specs {
-		names = append(names, specs[i].Name)
+		names := append([]string{specs[i].Name}, topics[i]...)
+		if slices.Contains(names, sensor) {
+			return names, nil
+		}
+		known = append(known, names[0])
 	}
-	return names
+	return nil, fmt.Errorf("%w: sensor=%s: the rig has no sensor of that name; %s", bridges.ErrConnectionString, sensor, fault.Hint(sensor, known))
 }
 
 // checkAsked refuses what isn't a bridge, and recordings: a rig says nothing of a run's files.

@@ -29,6 +29,7 @@ func TestARunOpensTheBridgesOfItsRig(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, dir, "vehicle.json", packetsRig)
 	own := write(t, dir, "own.yaml", "bridges: [{type: foxglove, connection: ''}]\nsensors: [{id: sensor.other.imu, name: imu}]\n")
+	topic := write(t, dir, "topic.yaml", "bridges: [{type: velodyne, connection: a?sensor=/roof/points}]\nsensors: [{id: sensor.lidar.ray_cast, name: roof, pose: {z: 2}}]\n")
 	with := write(t, dir, "run.yaml", "rig: vehicle.json\nrig_bridges: false\n")
 	world := write(t, dir, "world.csv", "frame,time\n0,0\n")
 	for name, c := range map[string]struct {
@@ -48,6 +49,7 @@ func TestARunOpensTheBridgesOfItsRig(t *testing.T) {
 		"by topic":      {[]string{"--rig", file, "--bridge", "velodyne:robot?sensor=/points"}, []string{"velodyne:robot?sensor=/points", roofPackets}, []string{"opens", "another one takes"}},
 		"into a file":   {[]string{"--rig", file, "--realtime", "--bridge", "velodyne:x.pcap?sensor=front"}, []string{"velodyne:x.pcap?sensor=front", roofPackets}, []string{"opens", "another one takes"}},
 		"another kind":  {[]string{"--rig", file, "--bridge", "foxglove:"}, []string{"foxglove:", roofPackets, frontPackets}, []string{"opens", "opens"}},
+		"its topic":     {[]string{"--rig", topic, "--bridge", "velodyne:b?sensor=roof"}, []string{"velodyne:b?sensor=roof"}, []string{"another one takes"}},
 		"our own form":  {[]string{"--rig", own}, []string{"foxglove:"}, []string{"opens a bridge"}},
 	} {
 		pl, warnings := planOf(t, c.args...)
@@ -93,6 +95,7 @@ func TestWrongBridgesOfRigs(t *testing.T) {
 		{own("{type: velodyne, connection: robot?sensor=rof}"), false, `r3:2:3: bridges[0]: bridge velodyne:robot?sensor=rof: bad connection string: sensor=rof: the rig has no sensor of that name; did you mean roof?`},
 		{own("{type: veldyne, connection: robot}"), false, `r4:2:3: bridges[0]: `},
 		{own("{type: mcap, connection: drive}"), false, "a rig's bridge writes no file"},
+		{own("{type: velodyne, connection: robot}\n- {type: velodyne, connection: robot}"), false, "r6:3:3: bridges[1]: bridge velodyne:robot is given twice"},
 	} {
 		file := write(t, dir, fmt.Sprintf("r%d", i), c.text)
 		file2 := write(t, dir, fmt.Sprintf("c%d.yaml", i), fmt.Sprintf("rig: r%d\nscene: {plane: true}\n", i))
