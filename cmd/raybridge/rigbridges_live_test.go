@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The lidars of an SVL vehicle send their packets to two hosts: each gets those of its own device on its own ports.
+// The lidars of an SVL vehicle send their packets to two hosts: each gets those of its own device on its own ports. There are two scans at most, of
+// which a run that is late may leave one out.
 func TestSVLVehicleSendsPackets(t *testing.T) {
 	t.Parallel()
 	type receiver struct {
@@ -42,8 +43,8 @@ func TestSVLVehicleSendsPackets(t *testing.T) {
 	front, frontPort := listen("127.0.0.2")
 	frontPosition, frontPositionPort := listen("127.0.0.2")
 	rig := strings.NewReplacer("ROOF", roofPort, "RP", roofPositionPort, "FRONT", frontPort, "FP", frontPositionPort).Replace(`[
-		{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "127.0.0.1", "UDPPortData": ROOF, "UDPPortPosition": RP, "RotationFrequency": 20}, "transform": {"y": 2}},
-		{"type": "Velodyne Lidar", "name": "front", "params": {"HostName": "127.0.0.2", "UDPPortData": FRONT, "UDPPortPosition": FP, "VelodyneLidarType": "VLP_32C", "RotationFrequency": 10}, "transform": {"y": 2}}
+		{"type": "Velodyne Lidar", "name": "roof", "params": {"HostName": "127.0.0.1", "UDPPortData": ROOF, "UDPPortPosition": RP}, "transform": {"y": 2}},
+		{"type": "Velodyne Lidar", "name": "front", "params": {"HostName": "127.0.0.2", "UDPPortData": FRONT, "UDPPortPosition": FP, "VelodyneLidarType": "VLP_32C"}, "transform": {"y": 2}}
 	]`)
 	o := call(t, "run", "--gpu", "host", "--headless", "--scene", "plane", "--rig", write(t, t.TempDir(), "vehicle.json", rig), "--duration", "250ms")
 	require.Equal(t, exitDone, o.code, o.err)
@@ -55,7 +56,7 @@ func TestSVLVehicleSendsPackets(t *testing.T) {
 		data, position *receiver
 		least          int  // packets of a scan
 		product        byte // the last byte of each
-	}{{roof, roofPosition, 37, 0x22}, {front, frontPosition, 150, 0x28}} {
+	}{{roof, roofPosition, 75, 0x22}, {front, frontPosition, 150, 0x28}} {
 		assert.GreaterOrEqual(t, len(c.data.got), c.least)
 		for _, packet := range c.data.got {
 			require.Len(t, packet, 1206)
