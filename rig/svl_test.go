@@ -294,8 +294,8 @@ func TestSVLPackets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, bridges(again), "our YAML has them, too")
 	assert.ErrorContains(t, again.Bridges[1].Fault(rig.ErrFormat), "again.yaml:6:")
-	_, err = rig.Parse("own.yaml", []byte("bridges: [{type: velodyne, conection: robot}]\nsensors: []\n"))
-	assert.ErrorContains(t, err, "conection")
+	_, err = rig.Parse("own.yaml", []byte("bridges: [{type: velodyne, address: robot}]\nsensors: []\n"))
+	assert.ErrorContains(t, err, "address")
 }
 
 // At a rate that no Velodyne turns at, the preset's columns stay, and the notice says why nothing can be sent.
