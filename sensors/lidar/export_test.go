@@ -75,8 +75,9 @@ func TableOf(directions [][2]float64, stepNs int64) *FiringTable {
 	t := &firingTable{periodNs: stepNs * int64(len(directions))}
 	for i, d := range directions {
 		f := firing{ns: int64(i) * stepNs, azimuth: float32(mgl64.DegToRad(d[0])), elevation: float32(mgl64.DegToRad(d[1]))}
-		t.rows, t.keys = append(t.rows, f), append(t.keys, directionKey(f.azimuth, f.elevation))
+		t.rows = append(t.rows, f)
 	}
+	t.order = packetOrder(t.rows)
 	return t
 }
 
@@ -93,7 +94,7 @@ func MostOf(t *FiringTable, windowNs int64) int { return t.most(windowNs, maxRay
 // OrderOf is the rows of a window in the order in which they are traced.
 func OrderOf(t *FiringTable, from, to int64) (rows []uint32) {
 	o := firingOrder{list: t.window(nil, from, to)}
-	o.sort(t.keys)
+	o.sort(t.order)
 	for _, f := range o.list {
 		rows = append(rows, f.row)
 	}
@@ -120,7 +121,7 @@ func SubRays(b Beam) (list [][2]float64, rim int) {
 // many of its sides are open.
 func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32, open []int) {
 	o := firingOrder{list: t.all(nil)}
-	o.sort(t.keys)
+	o.sort(t.order)
 	n := neighbours{width: width}
 	bytes := make([]byte, 16*shaders.NeighbourTexels*len(o.list))
 	n.put(bytes, o.list, t)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/shaders"
 )
 
 // ErrFirings says that a file isn't a table of firings.
@@ -45,7 +43,7 @@ type firing struct {
 type firingTable struct {
 	rows     []firing
 	periodNs int64
-	keys     []uint32 // of each row's direction: see directionKey
+	order    []uint32 // of each row, its place in the order in which firings are traced: see packetOrder
 	rings    int      // one more than the highest
 	scan     int      // the most firings of a scan
 	path     string   // of its file; "" for a preset's
@@ -60,9 +58,9 @@ func firingsOf(d *Device, periodNs int64) *firingTable {
 			ns: r.TimeNs, azimuth: float32(math.Atan2(r.Direction[1], r.Direction[0])), elevation: float32(math.Asin(r.Direction[2])),
 			minM: float32(r.MinM), maxM: float32(r.MaxM), height: float32(r.Origin[2]), ring: r.Ring,
 		}
-		t.rows, t.keys = append(t.rows, f), append(t.keys, directionKey(f.azimuth, f.elevation))
+		t.rows = append(t.rows, f)
 	}
-	t.scan = len(t.rows)
+	t.scan, t.order = len(t.rows), packetOrder(t.rows)
 	return t
 }
 
@@ -160,7 +158,7 @@ func parseFirings(in io.Reader, rows int) (*firingTable, error) {
 		return nil, err
 	}
 	rows = min(rows, maxFirings)
-	t := &firingTable{rows: make([]firing, 0, rows), keys: make([]uint32, 0, rows)}
+	t := &firingTable{rows: make([]firing, 0, rows)}
 	for {
 		texts, err := lines.Read()
 		if errors.Is(err, io.EOF) {
@@ -274,12 +272,11 @@ func (t *firingTable) add(f firing) error {
 		return fmt.Errorf("range_min %v is not below range_max %v", f.minM, f.maxM)
 	}
 	t.rows = append(t.rows, f)
-	t.keys = append(t.keys, directionKey(f.azimuth, f.elevation))
 	t.rings = max(t.rings, int(f.ring)+1)
 	return nil
 }
 
-// close says after how long the table begins again, and counts times from its first row.
+// close says after how long the table begins again, counts times from its first row, and puts the rows in order.
 func (t *firingTable) close(periodSeconds float64) error {
 	n := len(t.rows)
 	if n == 0 {
@@ -299,6 +296,7 @@ func (t *firingTable) close(periodSeconds float64) error {
 		return fmt.Errorf("%w: firing_period %v s is over before the last row, which comes %v s after the first",
 			sensors.ErrValue, periodSeconds, float64(last)/1e9)
 	}
+	t.order = packetOrder(t.rows)
 	return nil
 }
 
@@ -392,65 +390,3 @@ func (t *firingTable) window(dst []timed, from, to int64) []timed {
 
 // timed is a firing of a scan: its row of the table, its nanoseconds after the scan's start, its number.
 type timed struct{ row, ns, number uint32 }
-
-// directionKey orders directions so that near ones mostly have near keys (Morton, 1966): the bits of
-// azimuth and elevation in turn, in steps of 2 pi / 65536.
-func directionKey(azimuth, elevation float32) uint32 {
-	const steps = 1 << 16 / (2 * math.Pi)
-	spread := func(angle float32) uint32 {
-		v := uint32(int32(math.Floor(float64(angle)*steps))) + 1<<15
-		v &= 0xffff
-		v = (v | v<<8) & 0x00ff00ff
-		v = (v | v<<4) & 0x0f0f0f0f
-		v = (v | v<<2) & 0x33333333
-		return (v | v<<1) & 0x55555555
-	}
-	return spread(azimuth) | spread(elevation)<<1
-}
-
-// firingOrder sorts the firings of scans by their directions. It keeps its memory.
-type firingOrder struct{ list, spare []timed }
-
-// digit is how many bits of a key are sorted at a time.
-const digit = 11
-
-// sort orders the list by the keys of the rows; equal ones stay as they are (a radix sort).
-func (o *firingOrder) sort(keys []uint32) {
-	o.spare = slices.Grow(o.spare[:0], len(o.list))[:len(o.list)]
-	for shift := 0; shift < 32; shift += digit {
-		var starts [1<<digit + 1]int
-		for _, f := range o.list {
-			starts[keys[f.row]>>shift&(1<<digit-1)+1]++
-		}
-		for i := range 1 << digit {
-			starts[i+1] += starts[i]
-		}
-		for _, f := range o.list {
-			at := &starts[keys[f.row]>>shift&(1<<digit-1)]
-			o.spare[*at] = f
-			*at++
-		}
-		o.list, o.spare = o.spare, o.list
-	}
-}
-
-// put writes the list as shaders/lidar_echoes.comp reads it, with the ranges that the air leaves. Firings that look nowhere have the
-// points that are left.
-func (o *firingOrder) put(dst []byte, t *firingTable, now air) {
-	const size = 16 * shaders.FiringTexels
-	words := func(at []byte, list [4 * shaders.FiringTexels]uint32) {
-		for i, w := range list {
-			binary.LittleEndian.PutUint32(at[4*i:], w)
-		}
-	}
-	for i, f := range o.list {
-		r := &t.rows[f.row]
-		words(dst[size*i:], [...]uint32{
-			math.Float32bits(r.azimuth), math.Float32bits(r.elevation), math.Float32bits(r.minM), math.Float32bits(float32(now.reach(float64(r.maxM)))),
-			f.ns, uint32(r.ring), f.number, math.Float32bits(r.height),
-		})
-	}
-	for i := len(o.list); i < len(dst)/size; i++ {
-		words(dst[size*i:], [...]uint32{3: math.Float32bits(-1), 6: uint32(i), 7: 0})
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -179,6 +180,23 @@ func TestFiringsAreOrderedByTheirDirections(t *testing.T) {
 		}
 	}
 	assert.Less(t, far, len(rays)/20, "steps of more than 3.4 degrees")
+	const packet = 128
+	for first := 0; first < len(order); first += packet { // 128 lasers over 40 degrees, and 360 columns a degree apart
+		var low, high mgl64.Vec3
+		for i, row := range order[first : first+packet] {
+			d := rays[row].Direction
+			at := mgl64.Vec3{math.Atan2(d[1], d[0]), math.Asin(d[2])}
+			for k := range at {
+				if i == 0 || at[k] < low[k] {
+					low[k] = at[k]
+				}
+				if i == 0 || at[k] > high[k] {
+					high[k] = at[k]
+				}
+			}
+		}
+		require.Less(t, high.Sub(low).Len(), mgl64.DegToRad(22), "packet at %d", first)
+	}
 }
 
 func FuzzFirings(f *testing.F) {

@@ -38,7 +38,7 @@ func (l *listing) fill(t *firingTable, w scanWindow, near *neighbours) {
 	} else {
 		l.order.list = t.window(l.order.list, w.phaseNs, w.phaseNs+w.lengthNs)
 	}
-	l.order.sort(t.keys)
+	l.order.sort(t.order)
 	if near != nil {
 		size := 16 * shaders.NeighbourTexels * t.scan
 		l.beside = slices.Grow(l.beside[:0], size)[:size]
