@@ -124,26 +124,27 @@ INLINE plane plane_of(const middle *b) {
     return p;
 }
 
-// beside_edge is besideEdge of the shader.
-INLINE vm beside_edge(const echoing *c, vi at, const middle *b) {
+// edge_sides is edgeSides of the shader.
+INLINE vi edge_sides(const echoing *c, vi at, const middle *b) {
     const plane p = plane_of(b);
-    vm edge = m_not(m_all());
+    vi sides = i_set(0);
     for (int k = 0; k < NEIGHBOURS; k += 4) {
         vf four[4];
         v_rows(c->table, at * 2 + (int32_t)(2 * c->count) + k / 4, four);
         for (int j = 0; j < 4; j++) {
-            vm there = i_below(as_i(four[j]), i_set((int32_t)c->count));
-            edge = edge | i_eq(as_i(four[j]), i_set(OPEN_SIDE));
-            if (!m_any(there)) continue;
-            vi other = i_sel(there, as_i(four[j]), i_set(0));
-            vf point[4];
-            v_rows(c->centers, other * 2, point);
-            vi instance = i_gather(c->centers, other * (CENTER_BYTES / 4) + 6); // what is behind it may be being written
-            there = there & m_not(v_le(point[3], v_set(NOT_FIRED)));
-            edge = edge | (there & differs_from(&p, b->r.o, point, instance));
+            vm there = i_below(as_i(four[j]), i_set((int32_t)c->count)), edge = i_eq(as_i(four[j]), i_set(OPEN_SIDE));
+            if (m_any(there)) {
+                vi other = i_sel(there, as_i(four[j]), i_set(0));
+                vf point[4];
+                v_rows(c->centers, other * 2, point);
+                vi instance = i_gather(c->centers, other * (CENTER_BYTES / 4) + 6); // what is behind it may be being written
+                there = there & m_not(v_le(point[3], v_set(NOT_FIRED)));
+                edge = edge | (there & differs_from(&p, b->r.o, point, instance));
+            }
+            sides = sides | i_sel(edge, i_set(1 << (k + j) / 2 | 1 << ((k + j + 1) / 2 & (RIM - 1))), i_set(0));
         }
     }
-    return edge;
+    return sides;
 }
 
 // aim_beside makes the rays of firings at places in the table, in the directions of sub-rays, which are rows.
@@ -406,8 +407,9 @@ static __attribute__((noinline)) void write_single(const echoing *c, const middl
 typedef struct {
     uint32_t single[ECHOES_BLOCK], rim[ECHOES_BLOCK], wide[ECHOES_BLOCK];
     uint32_t singles, rims, wides;
-    float normal[ECHOES_BLOCK][4]; // of what the centres of rim meet
-    uint8_t edge[ECHOES_BLOCK];    // of rim
+    float normal[ECHOES_BLOCK][4];      // of what the centres of rim meet
+    uint8_t edge[ECHOES_BLOCK];         // of rim
+    uint32_t ray[ECHOES_BLOCK * RIM], rays; // at the rim: RIM times the place in rim, and which
     uint32_t count[WIDE_CHUNK];
     glint glints[WIDE_CHUNK][MOST_GLINTS];
 } beams;
@@ -420,17 +422,19 @@ INLINE void need(const echoing *c, uint32_t firing, int32_t rays) { memcpy(c->ce
 
 // sort_out finds out which firings of a block need what, and writes those that need their centres alone.
 INLINE void sort_out(const echoing *c, beams *w, uint32_t first, uint32_t end) {
-    w->rims = w->wides = w->singles = 0;
+    w->rims = w->wides = w->singles = w->rays = 0;
     for (uint32_t i = first; i < end; i += LANES) {
         vi at = listed(i, c->count);
         vm on = m_first(some(i, end));
         middle b = middle_of(c, at, on);
         vm fired = on & v_lt(v_set(0), b.r.tmax), wide = fired, edge = m_not(m_all());
+        vi sides = i_set(0);
         if (!c->set.full) {
             vf share[2];
             passed_share(c, &b.m, share);
             wide = fired & b.m.there & v_lt(v_set(0), share[1]);
-            edge = fired & m_not(wide) & beside_edge(c, at, &b);
+            sides = edge_sides(c, at, &b);
+            edge = fired & m_not(wide | i_eq(sides, i_set(0)));
         }
         b.f.on = on & m_not(wide | edge);
         if (m_any(b.f.on)) write_single(c, &b);
@@ -438,24 +442,26 @@ INLINE void sort_out(const echoing *c, beams *w, uint32_t first, uint32_t end) {
         for (unsigned left = m_bits(edge); left; left &= left - 1) {
             int k = __builtin_ctz(left);
             for (int j = 0; j < 3; j++) w->normal[w->rims][j] = b.m.h.normal[j][k];
+            for (uint32_t side = 0; side < RIM; side++)
+                if (sides[k] >> side & 1) w->ray[w->rays++] = RIM * w->rims + side;
             w->rim[w->rims++] = i + (uint32_t)k;
         }
     }
 }
 
-// trace_rims traces four rays at the rim of each of the firings beside an edge. If one of the four meets something
+// trace_rims traces the rays at the rim of the firings beside an edge, those on the edge's sides. If one of a firing meets something
 // else, the firing needs all its rays.
 INLINE void trace_rims(const echoing *c, beams *w) {
-    uint32_t n = RIM * w->rims;
+    uint32_t n = w->rays;
     memset(w->edge, 0, w->rims);
     for (uint32_t first = 0; first < n; first += RAYS) {
         rays r[PACKETS];
         found hits[PACKETS];
-        vi at[PACKETS];
+        vi at[PACKETS], rim[PACKETS];
         for (int k = 0; k < PACKETS; k++) {
             uint32_t i = first + (uint32_t)(k * LANES);
-            vi ray = listed(i, n);
-            at[k] = i_gather(w->rim, ray / RIM);
+            vi ray = taken(w->ray, i, n);
+            rim[k] = ray / RIM, at[k] = i_gather(w->rim, rim[k]);
             shot f = shot_of(c, at[k], m_first(some(i, n)));
             aim_beside(c, &f, at[k], (ray & (RIM - 1)) + (int32_t)c->set.sub_rays, &r[k]);
         }
@@ -468,11 +474,11 @@ INLINE void trace_rims(const echoing *c, beams *w) {
             vf surface[4], normal[4], point[4];
             v_rows(c->centers, at[k] * 2, p.point);
             v_rows(c->centers, at[k] * 2 + 1, surface);
-            v_rows(w->normal, listed(i, n) / RIM, normal);
+            v_rows(w->normal, rim[k], normal);
             for (int j = 0; j < 3; j++) p.normal[j] = normal[j], point[j] = r[k].o[j] + m.h.t * r[k].d[j];
             point[3] = v_sel(m.there, m.h.t, v_set(-1.0f)), p.instance = as_i(surface[2]);
             vm other = m_first(some(i, n)) & differs_from(&p, r[k].o, point, label_instance(m.label));
-            for (unsigned left = m_bits(other); left; left &= left - 1) w->edge[(i + (uint32_t)__builtin_ctz(left)) / RIM] = 1;
+            for (unsigned left = m_bits(other); left; left &= left - 1) w->edge[rim[k][__builtin_ctz(left)]] = 1;
         }
     }
     for (uint32_t i = 0; i < w->rims; i++) {

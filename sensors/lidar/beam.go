@@ -116,31 +116,32 @@ func (b *beam) merges() float64 {
 
 // subRays are the angles of the beam's rays from its centre, to the left and up, in radians: the centre, the
 // rings, and those at the rim: the corners of the square about the outermost ring. A straight edge that has a
-// sub-ray on its far side has a corner there, too.
+// sub-ray on its far side has the corner there, too, that is nearest to its own direction.
 func (b *beam) subRays() (list [][2]float64) {
 	add := func(radius, angle float64) {
 		sin, cos := math.Sincos(angle)
 		list = append(list, [2]float64{radius * cos * b.sigma[0], radius * sin * b.sigma[1]})
 	}
 	add(0, 0)
-	outermost := 0.0
 	for k, r := range beamRings[b.Rays] {
 		for i := range r.rays {
 			add(r.radius, 0.2*float64(k+1)+2*math.Pi*float64(i)/float64(r.rays))
 		}
-		outermost = r.radius
 	}
 	for i := range rimRays {
-		add(math.Sqrt2*outermost, math.Pi/2*float64(i))
+		add(math.Sqrt2*b.outermost(), math.Pi/2*float64(i))
 	}
 	return list
 }
 
-// widest is the largest angle between two of those that give echoes, radians.
-func (b *beam) widest() float64 {
+// outermost is the radius of the outermost ring, in deviations.
+func (b *beam) outermost() float64 {
 	rings := beamRings[b.Rays]
-	return 2 * rings[len(rings)-1].radius * max(b.sigma[0], b.sigma[1])
+	return rings[len(rings)-1].radius
 }
+
+// widest is the largest angle between two of those that give echoes, radians.
+func (b *beam) widest() float64 { return 2 * b.outermost() * max(b.sigma[0], b.sigma[1]) }
 
 // texels is how many rows the table has for a scan of n firings: their neighbours, and the sub-rays.
 func (b *beam) texels(n int) int { return shaders.NeighbourTexels*n + b.Rays + rimRays }

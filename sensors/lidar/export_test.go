@@ -117,12 +117,12 @@ func SubRays(b Beam) (list [][2]float64, rim int) {
 	return made.subRays(), rimRays
 }
 
-// NeighboursOf is, for each of the rows of a table, the rows that neighbour it, for beams of some full widths at half maximum, and how
-// many of its sides are open.
-func NeighboursOf(t *FiringTable, width [2]float64) (rows [][]uint32, open []int) {
+// NeighboursOf is, for each of the rows of a table, the rows that neighbour it, for beams of some full widths at half maximum and with rings
+// as wide as some of these, and how many of its sides are open.
+func NeighboursOf(t *FiringTable, width [2]float64, rings float64) (rows [][]uint32, open []int) {
 	o := firingOrder{list: t.all(nil)}
 	o.sort(t.order)
-	n := neighbours{width: width}
+	n := neighbours{width: width, rings: rings}
 	bytes := make([]byte, 16*shaders.NeighbourTexels*len(o.list))
 	n.put(bytes, o.list, t)
 	rows, open = make([][]uint32, len(t.rows)), make([]int, len(t.rows))

@@ -68,7 +68,7 @@ func (l *lister) list(t *firingTable, w scanWindow) *listing {
 		next.fill(t, w, l.near)
 	}
 	if t.still && l.near != nil { // no other will be made
-		l.near = &neighbours{width: l.near.width}
+		l.near = &neighbours{width: l.near.width, rings: l.near.rings}
 	}
 	return next
 }

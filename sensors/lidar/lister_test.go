@@ -25,7 +25,7 @@ func scattered(n int, width, height float64) (directions [][2]float64) {
 func besides(directions [][2]float64, rows []uint32, width float64) (all [][8]int32) {
 	angle := func(row uint32, k int) float64 { return float64(float32(mgl64.DegToRad(directions[row][k]))) }
 	for _, i := range rows {
-		found, best := [8]int32{-1, -1, -1, -1, -1, -1, -1, -1}, [8]float64{9, 9, 9, 9, 9, 9, 9, 9}
+		found, best := [8]int32{-1, -1, -1, -1, -1, -1, -1, -1}, [8]float64{4, 4, 4, 4, 4, 4, 4, 4}
 		for at, j := range rows {
 			x := math.Remainder(angle(j, 0)-angle(i, 0), 2*math.Pi) * math.Cos(angle(i, 1)) / width
 			y := (angle(j, 1) - angle(i, 1)) / width

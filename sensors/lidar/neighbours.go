@@ -11,7 +11,7 @@ import (
 )
 
 // nearWidths is how many beam widths a firing may be away, to be a neighbour.
-const nearWidths = 3
+const nearWidths = 2
 
 // mostLooks is how many firings of a band are looked at, to each side. A pattern that is denser has enough neighbours
 // among them.
@@ -21,7 +21,7 @@ const mostLooks = 32
 const sectors = 4 * shaders.NeighbourTexels
 
 // What stands in the table where there is no neighbour: openSide where all three sectors of a side have none, so that nobody tells
-// whether an edge is there.
+// whether an edge is there, and the ray at the rim on that side is always traced.
 const (
 	noNeighbour = math.MaxUint32
 	openSide    = math.MaxUint32 - 1
@@ -31,6 +31,7 @@ const (
 // memory.
 type neighbours struct {
 	width [2]float64 // full widths of the beam at half maximum, radians
+	rings float64    // radius of the outermost ring in these widths: what is nearer doesn't tell of the whole beam
 	all   []aimed    // by bands and azimuths
 	bands []band
 }
@@ -48,8 +49,8 @@ type band struct {
 	first, end int
 }
 
-// put writes, for each firing of the list, the places of its neighbours: in each of eight sectors the nearest within
-// three beam widths, and which sides are open.
+// put writes, for each firing of the list, the places of its neighbours: in each of eight sectors the nearest outside of
+// the beam's rings and within two beam widths, and which sides are open.
 func (n *neighbours) put(dst []byte, list []timed, t *firingTable) {
 	n.sort(list, t)
 	for i := range n.all {
@@ -98,13 +99,12 @@ func (n *neighbours) around(a *aimed) [sectors]uint32 {
 		x := turn * along
 		y := (float64(b.elevation) - float64(a.elevation)) / n.width[1]
 		d := x*x + y*y
-		if d == 0 || d > nearWidths*nearWidths {
-			return math.Abs(x) > nearWidths
+		if d > 0 && d >= n.rings*n.rings && d <= nearWidths*nearWidths {
+			if k := sectorOf(x, y); d < best[k] || d == best[k] && b.at < found[k] {
+				best[k], found[k] = d, b.at
+			}
 		}
-		if k := sectorOf(x, y); d < best[k] || d == best[k] && b.at < found[k] {
-			best[k], found[k] = d, b.at
-		}
-		return false
+		return math.Abs(x) > nearWidths
 	}
 	first := sort.Search(len(n.bands), func(i int) bool { return n.bands[i].number >= a.band-1 })
 	for _, b := range n.bands[first:] {

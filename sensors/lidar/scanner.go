@@ -100,7 +100,7 @@ func (s *scanner) listFirings(shader *compute.Shader[sample.Point]) {
 	if b == nil {
 		return
 	}
-	s.lister.near = &neighbours{width: [2]float64{fwhm * b.sigma[0], fwhm * b.sigma[1]}}
+	s.lister.near = &neighbours{width: [2]float64{fwhm * b.sigma[0], fwhm * b.sigma[1]}, rings: b.outermost() / fwhm}
 	if t.still { // it takes too long for the GL thread
 		s.lister.list(t, scanWindow{})
 	}

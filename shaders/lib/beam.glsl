@@ -66,6 +66,9 @@ vec3 subRay(Firing f, int i) {
     return direction / sqrt(1.0 + dot(angle, angle));
 }
 
+// onSide tells whether ray i at the rim is on one of some sides.
+bool onSide(uint sides, int i) { return (sides >> uint(-1 - i) & 1u) == 1u; }
+
 // passedShare returns which share of the light a surface returns, and which comes back through it from behind.
 vec2 passedShare(Hit hit, float cosine) {
     vec2 share = vec2(1.0, 0.0);
@@ -89,18 +92,20 @@ bool differs(Center center, vec3 normal, vec3 origin, vec4 at, int instance) {
     return both ? instance != center.surface.z || off : at.w >= 0.0 || center.point.w >= 0.0;
 }
 
-// besideEdge tells whether the centre of a neighbour of beam i meets something else, or a side has no neighbour that could tell.
-bool besideEdge(int i, Center center, vec3 normal, vec3 origin) {
-    bool edge = false;
+// edgeSides tells on which sides of beam i an edge may be, a bit for each ray at the rim: where the centre of a neighbour meets something
+// else, or no neighbour could tell. A neighbour between two sides tells of both.
+uint edgeSides(int i, Center center, vec3 normal, vec3 origin) {
+    uint sides = 0u;
     for (uint k = 0u; k < NEIGHBOURS; k++) {
         uint at = texelFetch(scan, int(2u * shape.x + 2u * uint(i) + k / 4u))[k % 4u];
-        edge = edge || at == OPEN_SIDE;
+        bool edge = at == OPEN_SIDE;
         for (bool there = at < shape.x; there; there = false) {
             Center other = centers[at];
-            edge = edge || (other.point.w != NOT_FIRED && differs(center, normal, origin, other.point, other.surface.z));
+            edge = other.point.w != NOT_FIRED && differs(center, normal, origin, other.point, other.surface.z);
         }
+        sides |= edge ? 1u << (k / 2u) | 1u << ((k + 1u) / 2u % uint(RIM)) : 0u;
     }
-    return edge;
+    return sides;
 }
 
 // onePlane tells whether two parts, the nearer first, are of one plane of one instance: as far from it is the sensor, and no farther
@@ -225,13 +230,17 @@ void main() {
     lookThrough(f, found ? center.point.w : BEYOND);
     for (int k = 0; k < veilCount; k++) add(Part(veil[k].range, veil[k].s, 0u, ofSlot(veil[k].slot)));
     bool wide = firedRange(f) > 0.0 && (beam.z != 0u || (found && passedShare(hit, cosine).y > 0.0));
-    bool edge = !wide && center.point.w != NOT_FIRED && besideEdge(i, center, normal, ray.origin);
-    next = wide ? 0 : edge ? -RIM : all;
+    uint sides = 0u;
+    for (bool narrow = !wide && center.point.w != NOT_FIRED; narrow; narrow = false) sides = edgeSides(i, center, normal, ray.origin);
+    next = wide ? 0 : sides != 0u ? -RIM : all;
     while (next < all) {
         int count = min((next < 0 ? 0 : all) - next, TOGETHER);
         rays = noRays();
         Reals left = Reals(veilLeft / float(all));
-        for (int k = 0; k < count; k++) setRay(rays, k, rayAt(f, subRay(f, next + k)), 0.0, firedRange(f), secondsOf(f));
+        for (int k = 0; k < count; k++) {
+            bool fired = next >= 0 || onSide(sides, next + k);
+            setRay(rays, k, rayAt(f, subRay(f, next + k)), 0.0, fired ? firedRange(f) : -1.0, secondsOf(f));
+        }
         bool more = true;
         for (int pass = 0; more; pass++) {
             hits = traceRays(rays);
@@ -243,7 +252,7 @@ void main() {
                 vec4 at = vec4(own.origin + other.t * own.direction, met ? other.t : -1.0);
                 uint which = label(other.triangle, other.mover);
                 if (next < 0) {
-                    wide = wide || differs(center, normal, own.origin, at, int(labelInstance(which)));
+                    wide = wide || (onSide(sides, next + k) && differs(center, normal, own.origin, at, int(labelInstance(which))));
                     continue;
                 }
                 OF(rays.tmax, k) = -1.0;
@@ -267,7 +276,7 @@ void main() {
     bool near = found && center.point.w < f.tmin;
     float energy = !wide && found && !near ? veilLeft * signalOf(hit, cosine, what) : 0.0;
     if (energy > 0.0) add(Part(center.point.w, energy, what, cosine));
-    centers[i].surface.w = wide ? 2 : edge ? 1 : 0;
+    centers[i].surface.w = wide ? 2 : sides != 0u ? 1 : 0;
     Chosen c = choose(f);
     if (c.count == 0u) {
         Echo alarm = alarmOf(f);
