@@ -139,9 +139,8 @@ INLINE void cover(const mist_settings *m, vf up, vf cosine, vf *rho, vf *gain) {
 static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, const found *at, const hit *h, vf cosine, vi label) {
     const hd_tables *t = &c->of.s.t;
     vi triangle = i_sel(there, at->triangle, i_set(0));
-    corners k = corners_of(t, triangle);
-    vi index = as_i(k.a[3]);
-    material m = material_at(t, index);
+    vi index = i_gather(t->attributes + 3, triangle * 12);
+    material m = shine_at(t, index);
     painted(t, &m, at->mover);
     vf class[4], zero = v_set(0);
     v_rows(c->table, i_least(label_tag(label), i_set(CLASSES - 1)) + (int32_t)c->set.first, class);
@@ -157,6 +156,9 @@ static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, c
     vm colored = there & v_lt(rho, zero);
     if (m_any(colored)) {
         vf color[3];
+        corners k = corners_of(t, triangle);
+        m = material_at(t, index);
+        painted(t, &m, at->mover);
         surface_color(t, &m, &k, triangle, h->u, h->v, color);
         rho = v_sel(colored, color[0] * 0.2126f + color[1] * 0.7152f + color[2] * 0.0722f, rho);
     }
@@ -168,21 +170,19 @@ static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, c
 // signal_of is signalOf of the shader, 0 where nothing is there.
 INLINE vf signal_of(const echoing *c, vm there, const found *at, const hit *h, vf cosine, vi label) {
     const echoes_settings *set = &c->set;
+    if (!m_any(there)) return v_set(0);
     vf t = v_sel(there, h->t, v_set(1.0f));
     vf overlap = clamped((t - set->overlap[0]) * set->overlap[1]);
     return v_sel(there, returned_share(c, there, at, h, cosine, label) * exp_of(-2.0f * set->light.attenuation * t) * overlap / (t * t), v_set(0));
 }
 
-// chance_of returns the random words of a firing's echo, and with salt further ones: randomOf and alarmsOf of the
-// shader.
+// chance_of returns the random words of a firing's echo, and with salt further ones: echoRandomOf of the shader.
 INLINE void chance_of(const echoing *c, vi number, vi echo, uint32_t salt, vu out[4]) {
     const lidar_settings *set = &c->set.light;
     out[0] = (vu)i_set((int32_t)(set->key[0] ^ salt)), out[1] = set->key[1] ^ (vu)echo * 0x85ebca6bu;
     out[2] = (vu)i_set((int32_t)set->frame), out[3] = (vu)number;
     pcg4d(out);
 }
-
-enum { ALARMS = 0x9e3779b9u };
 
 #include "mist.h"
 
@@ -195,17 +195,18 @@ typedef struct {
 // received is that of the shader, with an intensity that isn't coded yet.
 INLINE echo received(const echoing *c, const shot *f, vi number, vm there, vf s, vf t, vm sure) {
     const echoes_settings *set = &c->set;
+    echo e = {there, there, t, s};
+    if (!m_any(there)) return e;
     vf ratio = s * set->ratio;
-    vu doubt[4], random[4];
-    chance_of(c, f->number, number, ALARMS, doubt);
+    vu random[4];
     chance_of(c, f->number, number, 0, random);
+    vf radius = radius_of(random[0]), turn = uniform_of(random[1]), level = ratio;
     // Normal numbers are below 5.8. So what is stronger than the threshold by more is seen anyway.
-    vm open = there & v_le(ratio, v_set(set->threshold + 6.0f));
-    vf level = set->alarms >= 0 && m_any(open) ? ratio + gaussian_of(doubt[0], doubt[1]) : ratio;
-    echo e;
+    vm open = there & m_not(sure) & v_le(ratio, v_set(set->threshold + 6.0f));
+    if (set->alarms >= 0 && m_any(open)) level = ratio + radius * sin_turns(turn);
     e.seen = e.real = there & (sure | v_lt(v_set(set->threshold), level));
     vf deviation = v_sqrt(set->least + set->deviation / v_max(ratio, v_set(1.0f)));
-    e.range = v_max(t + deviation * gaussian_of(random[0], random[1]), v_set(0));
+    e.range = v_max(t + deviation * (radius * cos_turns(turn)), v_set(0));
     e.intensity = s * (t * t) * exp_of(2.0f * set->clear * t);
     return e;
 }
@@ -213,11 +214,14 @@ INLINE echo received(const echoing *c, const shot *f, vi number, vm there, vf s,
 // with_alarms gives the echoes that aren't seen noise now and then: alarmOf of the shader.
 INLINE void with_alarms(const echoing *c, const shot *f, const rays *r, echo *e) {
     const echoes_settings *set = &c->set;
-    vu doubt[4];
-    chance_of(c, f->number, i_set(0), ALARMS, doubt);
-    vm alarm = m_not(e->seen) & v_lt(v_set(0), r->tmax) & v_lt(uniform_of(doubt[2]), v_set(set->alarms));
+    vm dark = m_not(e->seen) & v_lt(v_set(0), r->tmax);
+    if (!m_any(dark)) return;
+    vu random[4];
+    chance_of(c, f->number, i_set(0), 0, random);
+    vm alarm = dark & v_lt(uniform_of(random[3]), v_set(set->alarms));
     if (!m_any(alarm)) return;
-    vf anywhere = f->nearest + (f->farthest - f->nearest) * uniform_of(doubt[3]);
+    float unfired = set->light.unfired;
+    vf anywhere = f->nearest + (f->farthest - f->nearest) * ((uniform_of(random[2]) - unfired) / (1.0f - unfired));
     e->seen = e->seen | alarm, e->range = v_sel(alarm, anywhere, e->range);
     e->intensity = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, e->intensity);
 }

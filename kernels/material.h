@@ -49,6 +49,15 @@ INLINE material material_at(const hd_tables *t, vi i) {
     return m;
 }
 
+// shine_at is material_at without colours and pictures.
+INLINE material shine_at(const hd_tables *t, vi i) {
+    vf surface[4];
+    material m = {0};
+    v_rows(t->materials, i * 4 + 2, surface);
+    m.metallic = surface[0], m.reflectance = surface[2], m.flags = v_trunc(surface[3]);
+    return m;
+}
+
 // painted is a material as a mover has it, -1 for the static world. A colour of the mover's takes the
 // place of a paint's own.
 INLINE void painted(const hd_tables *t, material *m, vi mover) {

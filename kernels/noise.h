@@ -74,11 +74,14 @@ INLINE vf cos_turns(vf x) {
     return v_sel(i_eq(q, i_set(1)) | i_eq(q, i_set(2)), -v, v);
 }
 
+// sin_turns is the sine of an angle in turns, from 0 to below 1.
+INLINE vf sin_turns(vf x) { return cos_turns(v_sel(v_lt(x, v_set(0.25f)), x + 0.75f, x - 0.25f)); }
+
+// radius_of turns a word into how far from 0 a point is whose two coordinates are distributed normally, with deviation 1.
+INLINE vf radius_of(vu a) { return v_sqrt(-2.0f * log_of((i_float((vi)(a >> 8)) + 1.0f) * (1.0f / 16777216.0f))); }
+
 // gaussian_of turns two words into a normally distributed number, mean 0 and deviation 1 (Box
 // and Muller, 1958).
-INLINE vf gaussian_of(vu a, vu b) {
-    vf u = (i_float((vi)(a >> 8)) + 1.0f) * (1.0f / 16777216.0f);
-    return v_sqrt(-2.0f * log_of(u)) * cos_turns(uniform_of(b));
-}
+INLINE vf gaussian_of(vu a, vu b) { return radius_of(a) * cos_turns(uniform_of(b)); }
 
 #endif

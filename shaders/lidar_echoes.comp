@@ -165,9 +165,9 @@ float coded(float apparent) {
 // keyOf is the key of the random numbers of a firing's echo, counted from 0 by range.
 uint keyOf(uint echo) { return key.y ^ echo * 0x85ebca6bu; }
 
-// alarmsOf returns further random words of a firing's echo: two for the noise of its signal, one for whether noise
-// alone makes a point, and one for where.
-uvec4 alarmsOf(Firing f, uint echo) { return pcg4d(uvec4(key.x ^ 0x9e3779b9u, keyOf(echo), shape.z, f.number)); }
+// echoRandomOf returns the random words of a firing's echo: two for the noise of its range and its signal, one for where noise alone
+// makes a point, and one for whether.
+uvec4 echoRandomOf(Firing f, uint echo) { return pcg4d(uvec4(key.x, keyOf(echo), shape.z, f.number)); }
 
 // WATER_INDEX is its index of refraction. The ground is flat from a normal with this height on, and isn't below STEEP.
 const float WATER_INDEX = 1.33;
@@ -219,18 +219,18 @@ struct Echo {
 // received returns an echo of some strength from some range, where there is one. Noise doesn't hide one that is sure.
 Echo received(Firing f, uint echo, bool there, float s, float range, bool sure) {
     float ratio = s * strength.x;
-    uvec4 alarms = alarmsOf(f, echo), random = pcg4d(uvec4(key.x, keyOf(echo), shape.z, f.number));
-    bool seen = there && (sure || ratio + (doubt.z >= 0.0 ? gaussianOf(alarms.xy) : 0.0) > strength.w);
+    vec2 noise = gaussiansOf(echoRandomOf(f, echo).xy);
+    bool seen = there && (sure || ratio + (doubt.z >= 0.0 ? noise.y : 0.0) > strength.w);
     float apparent = s * (range * range) * exp(2.0 * doubt.w * range);
-    float measured = max(range + sqrt(doubt.y + doubt.x / max(ratio, 1.0)) * gaussianOf(random.xy), 0.0);
+    float measured = max(range + sqrt(doubt.y + doubt.x / max(ratio, 1.0)) * noise.x, 0.0);
     return Echo(seen, seen, measured, coded(apparent), s);
 }
 
-// alarmOf returns a point of noise, where a firing without an echo has one.
+// alarmOf returns a point of noise, where a firing without an echo has one. What firedRange took of the third word is left out.
 Echo alarmOf(Firing f) {
-    uvec4 alarms = alarmsOf(f, 0u);
-    float range = f.tmin + (f.tmax - f.tmin) * uniformOf(alarms.w);
-    bool seen = firedRange(f) > 0.0 && uniformOf(alarms.z) < doubt.z;
+    uvec4 random = echoRandomOf(f, 0u);
+    float range = f.tmin + (f.tmax - f.tmin) * (uniformOf(random.z) - light.z) / (1.0 - light.z);
+    bool seen = firedRange(f) > 0.0 && uniformOf(random.w) < doubt.z;
     return Echo(seen, false, range, coded(strength.w / strength.x * range * range), 0.0);
 }
 #endif

@@ -17,10 +17,12 @@ uvec4 pcg4d(uvec4 v) {
 float uniformOf(uint bits) { return float(bits >> 8) * (1.0 / 16777216.0); }
 
 // gaussianOf turns two words into a normally distributed number, mean 0 and
-// deviation 1 (Box and Muller, 1958).
-float gaussianOf(uvec2 bits) {
-    float u = (float(bits.x >> 8) + 1.0) * (1.0 / 16777216.0);
-    return sqrt(-2.0 * log(u)) * cos(6.2831853 * uniformOf(bits.y));
+// deviation 1 (Box and Muller, 1958), and gaussiansOf into two that are independent: the first is the same.
+float radiusOf(uint bits) { return sqrt(-2.0 * log((float(bits >> 8) + 1.0) * (1.0 / 16777216.0))); }
+float gaussianOf(uvec2 bits) { return radiusOf(bits.x) * cos(6.2831853 * uniformOf(bits.y)); }
+vec2 gaussiansOf(uvec2 bits) {
+    float angle = 6.2831853 * uniformOf(bits.y);
+    return radiusOf(bits.x) * vec2(cos(angle), sin(angle));
 }
 
 // gaussian returns the normally distributed number of a counter under a key.
