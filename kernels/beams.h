@@ -290,11 +290,33 @@ INLINE int one_plane(const echoes_settings *set, const glint *a, const glint *b)
     return (off < 0 ? -off : off) <= EDGE * height && step * step <= set->width * (1.0f - a->cosine * a->cosine) * b->range * b->range;
 }
 
-// by_range sorts glints, unless all of them are one echo.
-INLINE void by_range(glint *list, uint32_t count, float merging) {
+// gathered makes one glint of all.
+INLINE glint gathered(const glint *list, uint32_t count) {
+    float s = 0, moment = 0;
+    glint most = {0, 0, 0, 0};
+    int solid = 0; // one of them is of a surface
+    for (uint32_t i = 0; i < count; i++) {
+        s += list[i].energy, moment += list[i].energy * list[i].range;
+        if (list[i].energy > most.energy) most = list[i];
+        solid |= list[i].cosine > SOLID;
+    }
+    return (glint){moment / s, s, solid && most.cosine < SOLID ? 0 : most.cosine, most.label};
+}
+
+// join makes one glint of those of surfaces, the first of a list, if they are one echo without the others. It returns how many are left.
+INLINE uint32_t join(glint *list, uint32_t surfaces, uint32_t count, float merging) {
     float low = INFINITY, high = 0;
-    for (uint32_t i = 0; i < count; i++) low = list[i].range < low ? list[i].range : low, high = list[i].range > high ? list[i].range : high;
-    if (high - low <= merging) return;
+    for (uint32_t i = 0; i < surfaces; i++) low = list[i].range < low ? list[i].range : low, high = list[i].range > high ? list[i].range : high;
+    if (surfaces < 2 || high - low > merging) return count;
+    for (uint32_t i = surfaces; i < count; i++)
+        if (list[i].range >= low - merging && list[i].range <= high + merging) return count;
+    list[0] = gathered(list, surfaces);
+    for (uint32_t i = surfaces; i < count; i++) list[1 + i - surfaces] = list[i];
+    return count - surfaces + 1;
+}
+
+// by_range sorts glints.
+INLINE void by_range(glint *list, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         glint p = list[i];
         uint32_t at = i;
@@ -303,22 +325,17 @@ INLINE void by_range(glint *list, uint32_t count, float merging) {
     }
 }
 
-// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. An
+// merge makes the echoes of a firing of its glints, in their place, and returns how many: choose of the shader. The first are of surfaces. An
 // echo's energy is s.
-INLINE uint32_t merge(const echoing *c, glint *list, uint32_t count) {
-    uint32_t echoes = 0;
-    by_range(list, count, c->set.merging);
-    float s = 0, moment = 0;
-    glint most = {0, 0, 0, 0};
-    int solid = 0; // one of its glints is of a surface
+INLINE uint32_t merge(const echoing *c, glint *list, uint32_t surfaces, uint32_t count) {
+    uint32_t echoes = 0, first = 0;
+    count = join(list, surfaces, count, c->set.merging);
+    by_range(list, count);
     for (uint32_t i = 0; i < count; i++) {
-        glint p = list[i];
-        s += p.energy, moment += p.energy * p.range;
-        if (p.energy > most.energy) most = p;
-        solid |= p.cosine > SOLID;
-        if (i + 1 < count && (list[i + 1].range - p.range <= c->set.merging || one_plane(&c->set, &p, &list[i + 1]))) continue;
-        list[echoes++] = (glint){moment / s, s, solid && most.cosine < SOLID ? 0 : most.cosine, most.label};
-        s = moment = 0, solid = 0, most = (glint){0, 0, 0, 0};
+        const glint *p = &list[i];
+        if (i + 1 < count && (p[1].range - p->range <= c->set.merging || one_plane(&c->set, p, p + 1))) continue;
+        list[echoes++] = gathered(list + first, i + 1 - first); // of one, too: write_misty has it so, and who takes which way depends on the lanes
+        first = i + 1;
     }
     return echoes;
 }
@@ -340,50 +357,93 @@ INLINE void hear_all(const echoing *c, const middle *b, const void *lists, vi ro
 
 // add_veil puts what a lane sees of the weather behind count of its glints, and returns how many they are then.
 INLINE uint32_t add_veil(const veil *v, int lane, glint *list, uint32_t count) {
-    for (int k = 0; k < GLIMPSES; k++)
+    for (unsigned left = v->slots; left; left &= left - 1) {
+        int k = __builtin_ctz(left);
         if (m_bits(v->there[k]) >> lane & 1) list[count++] = (glint){v->range[k][lane], v->s[k][lane], OF_SLOT(k), 0};
+    }
     return count;
 }
 
-// apart tells whether no two echoes of a lane merge: that of a surface, where solid, and those of the weather.
-INLINE int apart(const echoing *c, const veil *v, vm solid, vf range) {
-    vm close = m_not(m_all());
-    for (int k = 0; k < GLIMPSES; k++) {
-        if (!m_any(v->there[k])) continue;
-        close = close | (v->there[k] & solid & v_le(v_abs(range - v->range[k]), v_set(c->set.merging)));
-        for (int j = 0; j < k; j++) close = close | (v->there[k] & v->there[j] & v_le(v_abs(v->range[j] - v->range[k]), v_set(c->set.merging)));
-    }
-    return !m_any(close);
+// center_echo is that of what a beam's centre meets, of strength s.
+INLINE heard center_echo(const middle *b, vm there, vf s) {
+    vf one = v_set(1.0f);
+    return (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)};
 }
 
-// alone is the range of an echo of one glint, as merge has it: which firings go through merge depends on how many lanes there are.
-INLINE vf alone(vf s, vf range) { return s * range / s; }
+// group is glints that are near one another, one after the other by range, of each lane: those of the weather, and then a surface.
+typedef struct {
+    vf s, moment, last; // last is the range of the latest
+    heard most;         // that of the most energy, its number that of the echo
+    vm sure;            // it is of drops or flakes alone
+} group;
 
-// write_misty is write_single in weather that makes echoes.
-static __attribute__((noinline)) void write_misty(const echoing *c, const middle *b) {
+// leave_group takes the echo of groups into account, and begins others. Of echoes that are weaker than another one the strongest can do without.
+INLINE void leave_group(const echoing *c, const middle *b, vm there, group *g, chosen *of) {
+    vm heard_of = there & v_lt(v_set(0), g->s);
+    if (c->set.mode == MODE_STRONGEST) heard_of = heard_of & v_lt(of->strongest.s, g->s);
+    if (m_any(heard_of)) {
+        heard e = g->most;
+        e.s = g->s, e.range = v_sel(heard_of, g->moment / g->s, v_set(1.0f));
+        hear(c, b, g->most.number, heard_of, e, g->sure, of);
+    }
+    vf zero = v_set(0);
+    g->s = v_sel(there, zero, g->s), g->moment = v_sel(there, zero, g->moment), g->most.s = v_sel(there, zero, g->most.s);
+}
+
+// join_group adds a glint to groups, or leaves these where it is far from their latest.
+INLINE void join_group(const echoing *c, const middle *b, vm there, const heard *e, group *g, chosen *of) {
+    leave_group(c, b, there & v_lt(v_set(c->set.merging), e->range - g->last), g, of);
+    g->s = v_sel(there, g->s + e->s, g->s), g->moment = v_sel(there, g->moment + e->s * e->range, g->moment);
+    g->last = v_sel(there, e->range, g->last);
+    heard_sel(there & v_lt(g->most.s, e->s), e, &g->most);
+}
+
+// in_order tells whether all that firings see of the weather is in the order of slots, and nearer than a surface where one is.
+INLINE int in_order(const veil *v, vm solid, vf range) {
+    unsigned drops = (1u << FLAKE_SLOT) - (1u << DROP_SLOT), flakes = ~((1u << FLAKE_SLOT) - 1), fog = 1u << FOG_SLOT;
+    if (((v->slots & drops) != 0) + ((v->slots & flakes) != 0) + ((v->slots & fog) != 0) > 1) return 0;
+    return !(v->slots & fog) || !m_any(v->there[FOG_SLOT] & solid & v_lt(range, v->range[FOG_SLOT]));
+}
+
+// write_misty is write_single in weather that makes echoes. It returns 0 where these aren't in order, and writes nothing then.
+static __attribute__((noinline)) int write_misty(const echoing *c, const middle *b) {
+    vm near = near_of(b), there = b->m.there & m_not(near), none = m_not(m_all());
+    veil v;
+    look_through(c, &b->f, &b->r, v_sel(b->m.there, b->point[3], v_set(BEYOND)), &v);
+    vf s = v.left * signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), zero = v_set(0);
+    there = there & v_lt(zero, s);
+    if (!in_order(&v, there, b->point[3])) return 0;
+    chosen of = NO_ECHO;
+    group g = {zero, zero, zero, NO_ECHO.last, m_all()};
+    for (unsigned left = v.slots; left; left &= left - 1) {
+        int k = __builtin_ctz(left);
+        heard e = {v.s[k], v.range[k], zero, zero, i_set(0), i_set(MIST_ECHO + k)};
+        join_group(c, b, v.there[k], &e, &g, &of);
+    }
+    if (v.slots >> FOG_SLOT & 1) g.sure = none;
+    heard e = center_echo(b, there, s);
+    leave_group(c, b, m_not(there) | v_lt(v_set(c->set.merging), e.range - g.last), &g, &of);
+    join_group(c, b, there, &e, &g, &of);
+    g.sure = none, g.most.number = i_set(0);
+    leave_group(c, b, there, &g, &of);
+    write_returns(c, b, &of, near);
+    return 1;
+}
+
+// write_merged writes the beams that write_misty left out.
+static __attribute__((noinline)) void write_merged(const echoing *c, const middle *b) {
     vm near = near_of(b), there = b->m.there & m_not(near);
     veil v;
     look_through(c, &b->f, &b->r, v_sel(b->m.there, b->point[3], v_set(BEYOND)), &v);
-    vf s = v.left * signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), one = v_set(1.0f), zero = v_set(0);
+    vf s = v.left * signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label);
     chosen of = NO_ECHO;
-    there = there & v_lt(zero, s);
-    if (c->set.mode == MODE_STRONGEST && apart(c, &v, there, b->point[3])) { // weaker ones needn't be heard
-        vf range = v_sel(there, alone(s, b->point[3]), one);
-        hear(c, b, i_set(0), there, (heard){s, range, one, b->m.cosine, b->m.label, i_set(0)}, m_not(m_all()), &of);
-        for (int k = 0; k < GLIMPSES; k++) {
-            vm stronger = v.there[k] & v_lt(of.strongest.s, v.s[k]), sure = k == FOG_SLOT ? m_not(m_all()) : m_all();
-            if (m_any(stronger)) hear(c, b, i_set(MIST_ECHO + k), stronger, (heard){v.s[k], alone(v.s[k], v.range[k]), one, zero, i_set(0), i_set(0)}, sure, &of);
-        }
-        write_returns(c, b, &of, near);
-        return;
-    }
-    unsigned solid = m_bits(there);
+    unsigned solid = m_bits(there & v_lt(v_set(0), s));
     glint list[LANES][GLIMPSES + 1];
     vi count = i_set(0);
     for (int lane = 0; lane < LANES; lane++) {
         uint32_t n = 0;
         if (solid >> lane & 1) list[lane][n++] = (glint){b->point[3][lane], s[lane], b->m.cosine[lane], b->m.label[lane]};
-        count[lane] = (int32_t)merge(c, list[lane], add_veil(&v, lane, list[lane], n));
+        count[lane] = (int32_t)merge(c, list[lane], n, add_veil(&v, lane, list[lane], n));
     }
     hear_all(c, b, list, i_ramp() * (GLIMPSES + 1), count, &of);
     write_returns(c, b, &of, near);
@@ -391,26 +451,22 @@ static __attribute__((noinline)) void write_misty(const echoing *c, const middle
 
 // write_single writes what beams measure that meet one surface alone: that of their centres.
 static __attribute__((noinline)) void write_single(const echoing *c, const middle *b) {
-    if (c->set.mist.on) {
-        write_misty(c, b);
-        return;
-    }
     vm near = near_of(b), there = b->m.there & m_not(near);
-    vf s = signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label), one = v_set(1.0f);
+    vf s = signal_of(c, there, &b->m.at, &b->m.h, b->m.cosine, b->m.label);
     chosen of = NO_ECHO;
     there = there & v_lt(v_set(0), s);
-    hear(c, b, i_set(0), there, (heard){s, v_sel(there, b->point[3], one), one, b->m.cosine, b->m.label, i_set(0)}, m_not(m_all()), &of);
+    hear(c, b, i_set(0), there, center_echo(b, there, s), m_not(m_all()), &of);
     write_returns(c, b, &of, near);
 }
 
 // beams is what a block works in: firings by what they need, and the glints of some.
 typedef struct {
-    uint32_t single[ECHOES_BLOCK], rim[ECHOES_BLOCK], wide[ECHOES_BLOCK];
-    uint32_t singles, rims, wides;
+    uint32_t single[ECHOES_BLOCK], rim[ECHOES_BLOCK], wide[ECHOES_BLOCK], merged[ECHOES_BLOCK];
+    uint32_t singles, rims, wides, mergeds;
     float normal[ECHOES_BLOCK][4];      // of what the centres of rim meet
     uint8_t edge[ECHOES_BLOCK];         // of rim
     uint32_t ray[ECHOES_BLOCK * RIM], rays; // at the rim: RIM times the place in rim, and which
-    uint32_t count[WIDE_CHUNK];
+    uint32_t surfaces[WIDE_CHUNK], count[WIDE_CHUNK];
     glint glints[WIDE_CHUNK][MOST_GLINTS];
 } beams;
 
@@ -420,9 +476,19 @@ INLINE vi taken(const uint32_t *list, uint32_t i, uint32_t n) { return i_gather(
 // need says in the table of centres which rays a firing needs.
 INLINE void need(const echoing *c, uint32_t firing, int32_t rays) { memcpy(c->centers + CENTER_BYTES * (size_t)firing + 28, &rays, 4); }
 
+// write_centers writes firings at places in the table that need their centres alone, or puts them among those whose echoes merge.
+INLINE void write_centers(const echoing *c, beams *w, vi at, const middle *b) {
+    if (!c->set.mist.on) {
+        write_single(c, b);
+        return;
+    }
+    if (write_misty(c, b)) return;
+    for (unsigned left = m_bits(b->f.on); left; left &= left - 1) w->merged[w->mergeds++] = (uint32_t)at[__builtin_ctz(left)];
+}
+
 // sort_out finds out which firings of a block need what, and writes those that need their centres alone.
 INLINE void sort_out(const echoing *c, beams *w, uint32_t first, uint32_t end) {
-    w->rims = w->wides = w->singles = w->rays = 0;
+    w->rims = w->wides = w->singles = w->mergeds = w->rays = 0;
     for (uint32_t i = first; i < end; i += LANES) {
         vi at = listed(i, c->count);
         vm on = m_first(some(i, end));
@@ -437,7 +503,7 @@ INLINE void sort_out(const echoing *c, beams *w, uint32_t first, uint32_t end) {
             edge = fired & m_not(wide | i_eq(sides, i_set(0)));
         }
         b.f.on = on & m_not(wide | edge);
-        if (m_any(b.f.on)) write_single(c, &b);
+        if (m_any(b.f.on)) write_centers(c, w, at, &b);
         for (unsigned left = m_bits(wide); left; left &= left - 1) w->wide[w->wides++] = i + (uint32_t)__builtin_ctz(left);
         for (unsigned left = m_bits(edge); left; left &= left - 1) {
             int k = __builtin_ctz(left);
@@ -568,8 +634,9 @@ static __attribute__((noinline)) void write_wide(const echoing *c, beams *w, uin
     memset(w->count, 0, sizeof w->count);
     if (known) add_centers(c, w, first, n);
     trace_wide(c, w, first, n, known != 0);
+    memcpy(w->surfaces, w->count, sizeof w->count);
     if (c->set.mist.on) add_mist(c, w, first, n);
-    for (uint32_t i = 0; i < n; i++) w->count[i] = merge(c, w->glints[i], w->count[i]);
+    for (uint32_t i = 0; i < n; i++) w->count[i] = merge(c, w->glints[i], w->surfaces[i], w->count[i]);
     for (uint32_t i = 0; i < n; i += LANES) {
         middle b = middle_of(c, taken(w->wide + first, i, n), m_first(some(i, n)));
         vi firing = listed(i, n), count = i_gather(w->count, firing);
@@ -590,8 +657,13 @@ static void beams_block(void *data, hd_worker *worker, uint32_t block) {
     for (uint32_t i = 0; i < passed; i++) need(c, w->wide[i], NEED_ALL);
     trace_rims(c, w);
     for (uint32_t i = 0; i < w->singles; i += LANES) {
-        middle b = middle_of(c, taken(w->single, i, w->singles), m_first(some(i, w->singles)));
-        write_single(c, &b);
+        vi at = taken(w->single, i, w->singles);
+        middle b = middle_of(c, at, m_first(some(i, w->singles)));
+        write_centers(c, w, at, &b);
+    }
+    for (uint32_t i = 0; i < w->mergeds; i += LANES) {
+        middle b = middle_of(c, taken(w->merged, i, w->mergeds), m_first(some(i, w->mergeds)));
+        write_merged(c, &b);
     }
     // What the centres of those with an edge at their rim meet is known, and stops light.
     for (uint32_t i = 0; i < passed; i += WIDE_CHUNK) write_wide(c, w, i, passed, 0);
@@ -646,6 +718,7 @@ static int lidar_echoes(hd_pool *pool, hd_work *w) {
         return hd_fail(w, "the surfaces of classes end behind the table of %u texels", texels);
     if (set->mist.on && (uint64_t)set->mist.first + PLACES > texels)
         return hd_fail(w, "the places of the weather end behind the table of %u texels", texels);
+    for (int i = 0; i < 4 * PLACES && set->mist.on; i++) c.places[i % 4][i / 4] = c.table[4 * (size_t)set->mist.first + (size_t)i];
     if (step != STEP_RAYS && !echoes_beams(w, &c, texels)) return 0;
     void (*const blocks[])(void *, hd_worker *, uint32_t) = {echoes_block, center_block, beams_block};
     hd_parallel(pool, blocks[step], &c, (c.count + ECHOES_BLOCK - 1) / ECHOES_BLOCK);

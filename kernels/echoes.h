@@ -6,7 +6,7 @@
 #include "lidar.h"
 #include "sensors.h"
 
-enum { ECHOES_BLOCK = 1024, CLASSES = 32 };
+enum { ECHOES_BLOCK = 1024, CLASSES = 32, PLACES = 64 };
 
 enum { ECHOES_RADIOMETRY = LIDAR_COMPENSATED + 1, ECHOES_STEP = ECHOES_RADIOMETRY + 2 };
 #define ECHOES_CONSTANTS {"SCALE", "RANDOM", "ROLLING", "COMPENSATED", "RADIOMETRY", "CLASSES", "STEP"}
@@ -42,6 +42,7 @@ typedef struct {
     int32_t radiometry, last; // texel
     char *centers;            // of beams
     uint32_t each;            // points of a firing
+    float places[4][PLACES];  // columns of the weather's rows
 } echoing;
 
 // sin_cos is turnOf of the shader.
@@ -226,14 +227,17 @@ INLINE void with_alarms(const echoing *c, const shot *f, const rays *r, echo *e)
     e->intensity = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, e->intensity);
 }
 
-// with_mist lets echoes of the weather take the place of weaker ones of surfaces, of strength s.
+// with_mist lets echoes of the weather take the place of weaker ones of surfaces, of strength s. Of drops and flakes, which are sure, the
+// strongest alone can.
 INLINE void with_mist(const echoing *c, const shot *f, const veil *v, vf s, echo *e) {
-    for (int k = 0; k < GLIMPSES; k++) {
-        vm there = v->there[k] & (m_not(e->seen) | v_lt(s, v->s[k]));
+    vm none = m_not(m_all());
+    const glimpsed of[2] = {fog_of(v), strongest_particle(v)};
+    for (int i = 0; i < 2; i++) {
+        vm there = of[i].there & (m_not(e->seen) | v_lt(s, of[i].s));
         if (!m_any(there)) continue;
-        echo other = received(c, f, i_set(MIST_ECHO + k), there, v->s[k], v->range[k], k == FOG_SLOT ? m_not(m_all()) : m_all());
+        echo other = received(c, f, of[i].slot + MIST_ECHO, there, of[i].s, of[i].range, i == 0 ? none : m_all());
         vm stronger = other.seen;
-        s = v_sel(stronger, v->s[k], s);
+        s = v_sel(stronger, of[i].s, s);
         e->seen = e->seen | stronger, e->real = e->real & m_not(stronger);
         e->range = v_sel(stronger, other.range, e->range), e->intensity = v_sel(stronger, other.intensity, e->intensity);
     }

@@ -2,19 +2,24 @@
 #ifndef MIST_H
 #define MIST_H
 
-enum { PLACES = 64, PARTICLES = 4, MIST_ECHO = 64, FOG_SLOT = 0, DROP_SLOT = 1, FLAKE_SLOT = DROP_SLOT + PARTICLES };
+enum { PARTICLES = 4, MIST_ECHO = 64, FOG_SLOT = 0, DROP_SLOT = 1, FLAKE_SLOT = DROP_SLOT + PARTICLES };
 enum { GLIMPSES = FLAKE_SLOT + PARTICLES };
 enum { MIST_CHANCE = 0x7f4a7c15u };
 #define BEYOND 1e9f
 
-// veil is what firings see of the weather: the light that comes back by slots, and the share that flakes leave to what is behind.
+// veil is what firings see of the weather: the light that comes back by slots, and the share that flakes leave to what is behind. Slots
+// without a bit in slots are those of no lane, and hold nothing.
 typedef struct {
+    unsigned slots;
     vm there[GLIMPSES];
     vf s[GLIMPSES], range[GLIMPSES], left;
 } veil;
 
 INLINE void glimpse(const shot *f, veil *v, int slot, vm there, vf s, vf range) {
-    v->there[slot] = there & v_ge(range, f->nearest) & v_lt(range, f->farthest), v->s[slot] = s, v->range[slot] = range;
+    there = there & v_ge(range, f->nearest) & v_lt(range, f->farthest);
+    if (!m_any(there)) return;
+    v->slots |= 1u << slot;
+    v->there[slot] = there, v->s[slot] = s, v->range[slot] = range;
 }
 
 // look_at_fog adds fog's echo before targets.
@@ -23,13 +28,12 @@ INLINE void look_at_fog(const echoing *c, const shot *f, vm fired, vf target, ve
     vf s = v_set(m->fog), range = v_set(m->fog_at);
     vm near = fired & v_lt(target, v_set(m->single));
     if (m_any(near)) {
-        vf share = v_sqrt(clamped((target - m->near) / m->span)) * (float)(PLACES - 1), before[4], after[4];
+        vf share = v_sqrt(clamped((target - m->near) / m->span)) * (float)(PLACES - 1);
         vi i = i_least(v_trunc(share), i_set(PLACES - 2));
-        v_rows(c->table, i + (int32_t)m->first, before);
-        v_rows(c->table, i + (int32_t)m->first + 1, after);
+        vf before[2] = {v_of_64(c->places[2], i), v_of_64(c->places[3], i)};
         share = share - i_float(i);
-        s = v_sel(near, before[2] + (after[2] - before[2]) * share, s);
-        range = v_sel(near, before[3] + (after[3] - before[3]) * share, range);
+        s = v_sel(near, before[0] + (v_of_64(c->places[2], i + 1) - before[0]) * share, s);
+        range = v_sel(near, before[1] + (v_of_64(c->places[3], i + 1) - before[1]) * share, range);
     }
     glimpse(f, v, FOG_SLOT, fired & v_lt(v_set(0), s), s, range);
 }
@@ -49,24 +53,24 @@ INLINE void look_at_particles(const echoing *c, const shot *f, vm fired, vf targ
     int slot = kind ? FLAKE_SLOT : DROP_SLOT;
     vf sum = v_set(0);
     vm open = fired;
+    vu random[4]; // of two particles
     for (int k = 0; k < PARTICLES; k++) {
-        vu random[4];
-        chance_of(c, f->number, i_set(slot + k), MIST_CHANCE, random);
-        sum = sum + gap_of(random[0]);
+        if (k % 2 == 0) chance_of(c, f->number, i_set(slot + k), MIST_CHANCE, random);
+        sum = sum + gap_of(random[k % 2 * 2]);
         open = open & v_lt(sum, v_set(m->total[kind]));
         if (!m_any(open)) return;
-        const float *counts = c->table + 4 * (size_t)m->first + kind;
+        const float *counts = c->places[kind];
         vi low = i_set(0);
-        for (int step = PLACES / 2; step > 0; step /= 2) low = i_sel(v_le(v_gather(counts, (low + step) * 4), sum), low + step, low);
+        for (int step = PLACES / 2; step > 0; step /= 2) low = i_sel(v_le(v_of_64(counts, low + step), sum), low + step, low);
         low = i_least(low, i_set(PLACES - 2));
-        vf before = v_gather(counts, low * 4), after = v_gather(counts, low * 4 + 4), from = mist_place(m, low);
+        vf before = v_of_64(counts, low), after = v_of_64(counts, low + 1), from = mist_place(m, low);
         vf range = from + (mist_place(m, low + 1) - from) * ((sum - before) / (after - before));
         open = open & v_lt(range, target);
         if (!m_any(open)) return;
         range = v_sel(open, range, v_set(1.0f));
         vf seen = v_min(v_max((range - m->start) * m->slope, v_set(1e-6f)), v_set(1.0f));
         vf whole = m->sizes[kind][0] * exp_of(-2.0f * c->set.light.attenuation * range) * seen / (range * range);
-        vf part = v_sqrt(m->weakest / whole) + m->sizes[kind][1] * gap_of(random[1]) / (m->exit + m->spread * range);
+        vf part = v_sqrt(m->weakest / whole) + m->sizes[kind][1] * gap_of(random[k % 2 * 2 + 1]) / (m->exit + m->spread * range);
         vf covered = v_min(part * part, v_set(1.0f));
         glimpse(f, v, slot + k, open, whole * covered, range);
         if (kind) v->left = v_sel(open, v->left * (1.0f - covered), v->left);
@@ -75,12 +79,35 @@ INLINE void look_at_particles(const echoing *c, const shot *f, vm fired, vf targ
 
 // look_through finds what firings that meet targets at some ranges, BEYOND for none, see of the weather.
 static __attribute__((noinline)) void look_through(const echoing *c, const shot *f, const rays *r, vf target, veil *v) {
-    for (int k = 0; k < GLIMPSES; k++) v->there[k] = m_not(m_all());
-    v->left = v_set(1.0f);
+    v->slots = 0, v->left = v_set(1.0f);
     vm fired = f->on & v_lt(v_set(0), r->tmax);
     look_at_fog(c, f, fired, target, v);
     for (int kind = 0; kind < 2; kind++)
         if (c->set.mist.total[kind] > 0) look_at_particles(c, f, fired, target, kind, v);
+}
+
+// glimpsed is an echo of the weather, and its slot.
+typedef struct {
+    vm there;
+    vf s, range;
+    vi slot;
+} glimpsed;
+
+INLINE glimpsed fog_of(const veil *v) {
+    if (v->slots >> FOG_SLOT & 1) return (glimpsed){v->there[FOG_SLOT], v->s[FOG_SLOT], v->range[FOG_SLOT], i_set(FOG_SLOT)};
+    return (glimpsed){m_not(m_all()), v_set(0), v_set(0), i_set(FOG_SLOT)};
+}
+
+// strongest_particle returns the strongest drop or flake.
+INLINE glimpsed strongest_particle(const veil *v) {
+    glimpsed g = {m_not(m_all()), v_set(0), v_set(0), i_set(0)};
+    for (unsigned left = v->slots & ~(1u << FOG_SLOT); left; left &= left - 1) {
+        int k = __builtin_ctz(left);
+        vm more = v->there[k] & v_lt(g.s, v->s[k]);
+        g.there = g.there | more;
+        g.s = v_sel(more, v->s[k], g.s), g.range = v_sel(more, v->range[k], g.range), g.slot = i_sel(more, i_set(k), g.slot);
+    }
+    return g;
 }
 
 #endif

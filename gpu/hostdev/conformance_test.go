@@ -493,14 +493,15 @@ func TestRadiometryAgrees(t *testing.T) {
 }
 
 // TestWeatherAgrees holds what lidar.echoes sees of the weather against its shader, for rays and for beams: fog before and behind near
-// targets, several drops and flakes, and wet ground.
+// targets, several drops and flakes, echoes that merge, and wet ground.
 func TestWeatherAgrees(t *testing.T) {
 	gl, host := gputest.Thread(t), start(t, hostdev.Options{})
 	for name, s := range scenes(t) {
 		for variant, more := range map[string]map[string]any{
-			"fog":  {"weather": weather.State{Visibility: 60}, "r10": 60.0, "range_noise": 0.3, "false_alarm_rate": 0.05},
-			"rain": {"weather": weather.State{Rain: 100, Wetness: 1}, "r10": 300.0, "overlap_start": 0.5, "overlap_end": 2.0, "detection": "sharp"},
-			"beam": {"weather": weather.State{Visibility: 200, Rain: 5, Snow: 2}, "r10": 100.0, "beam_divergence": 5.0, "returns": "triple", "columns": 150},
+			"fog":    {"weather": weather.State{Visibility: 60}, "r10": 60.0, "range_noise": 0.3, "false_alarm_rate": 0.05},
+			"rain":   {"weather": weather.State{Rain: 100, Wetness: 1}, "r10": 300.0, "overlap_start": 0.5, "overlap_end": 2.0, "detection": "sharp"},
+			"merged": {"weather": weather.State{Snow: 2}, "r10": 100.0, "beam_divergence": 5.0, "columns": 100, "merge_distance": 2.0},
+			"beam":   {"weather": weather.State{Visibility: 200, Rain: 5, Snow: 2}, "r10": 100.0, "beam_divergence": 5.0, "returns": "triple", "columns": 150},
 		} {
 			if name != "blended" && name != "movers" && (!testing.Short() || variant != "beam") {
 				continue
@@ -717,6 +718,10 @@ func TestPicturesDependOnNoEarlierOnes(t *testing.T) {
 func TestBitsDependOnNothing(t *testing.T) {
 	s := textured(7, 3000, true)
 	attributes := firings()["surface noisy true rolling true"]
+	echoes := map[string]map[string]any{
+		"flakes": {"weather": weather.State{Snow: 2}}, "rays in sleet": {"weather": weather.State{Rain: 5, Snow: 2, Visibility: 200}, "beam_divergence": 0.0},
+		"triple": {"weather": weather.State{Rain: 5, Visibility: 200}, "returns": "triple"}, "dry": {"returns": "dual", "dropoff_general_rate": 0.1},
+	}
 	var first map[string]uint64
 	for _, isa := range hostdev.ISAs() {
 		for threads := 1; threads <= 3; threads++ {
@@ -727,6 +732,10 @@ func TestBitsDependOnNothing(t *testing.T) {
 				thread := start(t, hostdev.Options{ISA: isa, Threads: threads})
 				w := newWorld(t, thread, s)
 				sums := map[string]uint64{"lidar": sum(gpu.BytesOf(scan(t, thread, s, attributes)))}
+				for name, a := range echoes {
+					a["preset"], a["columns"] = "VelodyneVLP16_real", 150
+					sums[name] = sum(gpu.BytesOf(scan(t, thread, s, a)))
+				}
 				for lens, attributes := range lenses() {
 					sums[lens] = sum(photo(t, thread, s, camera.InstanceDefinition, attributes).Data)
 				}

@@ -56,8 +56,9 @@ void lookAtParticles(Firing f, float target, uint kind, float total) {
     uint slot = kind == 0u ? DROP_SLOT : FLAKE_SLOT;
     float sum = 0.0;
     for (uint k = 0u; k < PARTICLES && sum < total; k++) {
-        uvec4 random = pcg4d(uvec4(key.x ^ 0x7f4a7c15u, key.y ^ (slot + k) * 0x85ebca6bu, shape.z, f.number));
-        sum += gapOf(random.x);
+        uvec4 random = pcg4d(uvec4(key.x ^ 0x7f4a7c15u, key.y ^ (slot + k - k % 2u) * 0x85ebca6bu, shape.z, f.number)); // of two particles
+        uvec2 own = k % 2u == 0u ? random.xy : random.zw;
+        sum += gapOf(own.x);
         for (bool here = sum < total; here; here = false) {
             int low = 0;
             for (int step = PLACES / 2; step > 0; step /= 2) low += placeAt(low + step)[kind] <= sum ? step : 0;
@@ -66,7 +67,7 @@ void lookAtParticles(Firing f, float target, uint kind, float total) {
             float range = from + (rangeAt(low + 1) - from) * ((sum - before) / (after - before));
             for (bool nearer = range < target; nearer; nearer = false) {
                 float whole = sizes.x * exp(-2.0 * light.x * range) * clamp((range - width.z) * width.w, 1e-6, 1.0) / (range * range);
-                float part = sqrt(fog.w / whole) + sizes.y * gapOf(random.y) / (width.x + width.y * range);
+                float part = sqrt(fog.w / whole) + sizes.y * gapOf(own.y) / (width.x + width.y * range);
                 float covered = min(part * part, 1.0);
                 glimpse(f, Glimpse(whole * covered, range, slot + k));
                 veilLeft *= kind == 0u ? 1.0 : 1.0 - covered;
