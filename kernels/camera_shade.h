@@ -722,12 +722,6 @@ typedef struct {
     vf film, mirrors;
 } wetting;
 
-// soaks_up is soaksUp of lib/shade.glsl.
-INLINE vm soaks_up(vi label) {
-    vi tag = label >> 16 & 255;
-    return i_eq(tag, i_set(9)) | i_eq(tag, i_set(10));
-}
-
 // weathered puts snow on the surfaces, and makes them as dark as water does.
 INLINE wetting weathered(const shading *s, seen *h, vf ne) {
     const view *l = s->view;

@@ -164,7 +164,7 @@ static __attribute__((noinline)) vf returned_share(const echoing *c, vm there, c
         rho = v_sel(colored, color[0] * 0.2126f + color[1] * 0.7152f + color[2] * 0.0722f, rho);
     }
     rho = clamped(rho);
-    if (c->set.mist.water + c->set.mist.snow > 0) cover(&c->set.mist, h->normal[2], cosine, &rho, &gain);
+    if (c->set.mist.water + c->set.mist.snow > 0) cover(&c->set.mist, h->normal[2], v_sel(soaks_up(label), v_set(1.0f), cosine), &rho, &gain);
     return rho * cosine + gain;
 }
 

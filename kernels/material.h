@@ -31,6 +31,12 @@ INLINE vi label_of(const hd_tables *t, vi triangle, vi mover) {
 INLINE vi label_instance(vi label) { return label & 0xffff; }
 INLINE vi label_tag(vi label) { return label >> 16 & 0xff; }
 
+// soaks_up is soaksUp of lib/scene.glsl.
+INLINE vm soaks_up(vi label) {
+    vi tag = label_tag(label);
+    return i_eq(tag, i_set(9)) | i_eq(tag, i_set(10));
+}
+
 // material is a row of the table, as far as rays need it.
 typedef struct {
     vf base[4], reflectance, metallic;

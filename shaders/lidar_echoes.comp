@@ -174,7 +174,8 @@ const float WATER_INDEX = 1.33;
 const float STEEP = 0.8;
 
 // coveredShare returns reflectance and gain of a surface under water or snow, where it is flat. Light passes the water's face
-// twice and returns to the ground from below it (Hahner et al. 2022); retroreflectors are blind.
+// twice and returns to the ground from below it (Hahner et al. 2022); retroreflectors are blind. What soaks water up has no
+// face that turns light away at grazing angles.
 vec2 coveredShare(vec2 dry, float up, float cosine) {
     float level = clamp((up - STEEP) / (1.0 - STEEP), 0.0, 1.0);
     float inside = sqrt(1.0 - (1.0 - cosine * cosine) / (WATER_INDEX * WATER_INDEX));
@@ -198,7 +199,7 @@ float returnedShare(Hit hit, float cosine, uint what) {
         rho = dot(surfaceColor(m, hit.triangle, hit.barycentric, beamAt(textureCoordinates(hit.triangle, hit.barycentric))).rgb, vec3(0.2126, 0.7152, 0.0722));
     float gain = own.y >= 0.0 ? own.y : m.retro ? byTag.y : byTag.z;
     vec2 share = vec2(clamp(rho, 0.0, 1.0), gain);
-    for (bool covered = film.x + film.y > 0.0; covered; covered = false) share = coveredShare(share, hit.normal.z, cosine);
+    for (bool covered = film.x + film.y > 0.0; covered; covered = false) share = coveredShare(share, hit.normal.z, soaksUp(labelTag(what)) ? 1.0 : cosine);
     return share.x * cosine + share.y;
 }
 

@@ -421,6 +421,10 @@ func TestWetAndSnowyGround(t *testing.T) {
 		assert.InDelta(t, 1-0.5*(1-want), half[i]/dry[i], 0.01, "%v degrees", angles[i])
 	}
 	assert.InDelta(t, 3, snowy[0]/dry[0], 0.1, "flakes take little on two metres")
+	damp := read(scene.TagTerrain, weather.State{Wetness: 1})
+	for i, dry := range read(scene.TagTerrain, weather.State{}) {
+		assert.InDelta(t, 0.97, damp[i]/dry, 0.01, "soil has no film that mirrors at %v degrees", angles[i])
+	}
 	// The beads in a marking are blind under whichever covers more.
 	for _, w := range []weather.State{{Wetness: 0.6, Snow: 0.2}, {Wetness: 0.2, Snow: 0.6}} {
 		under := 0.3 * (1 - 0.03*w.Wetness)

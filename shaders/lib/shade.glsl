@@ -107,9 +107,6 @@ float waterMirrors(float c) {
     return 0.5 * s * s * (1.0 + p * p);
 }
 
-// soaksUp tells whether water goes into what a class is made of: vegetation and terrain, which are leaves, grass and soil.
-bool soaksUp(uint tag) { return tag == 9u || tag == 10u; }
-
 // weathered returns a surface under snow, as dark as water makes it. They lie where it is flat, snow on slopes up to 50 degrees,
 // too. film is the share under a film of water, and what that mirrors is told apart. What soaks water up has none.
 Surface weathered(Surface s, Light l, float ne, out float film, out float mirrors) {
