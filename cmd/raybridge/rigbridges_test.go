@@ -74,7 +74,7 @@ func TestARunOpensTheBridgesOfItsRig(t *testing.T) {
 	}
 }
 
-// What a rig asks for wrongly is an error with its place, of rig check, config check and run. A run that opens none doesn't mind.
+// A bridge that a rig asks for wrongly is an error with its place, of rig check, config check and run. A run that opens none doesn't mind.
 func TestWrongBridgesOfRigs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -382,7 +382,7 @@ func seeAsFullOnes(t *testing.T, s *scene.Scene, rays []lidar.Ray, left func(mgl
 	return pairs
 }
 
-// What stands between two firings, before a wall that both meet, is seen by beams that are traced in full alone.
+// A pole between two firings, before a wall that both meet, is seen only by beams that are traced in full.
 func TestAThinPoleBetweenTwoFirings(t *testing.T) {
 	pole := panel{distance: 20, left: 0.01, right: -0.01, top: 5, bottom: -5}
 	s := panels(pole, panel{distance: 25, left: 30, right: -30, top: 30, bottom: -30})

@@ -116,10 +116,10 @@ uint label(int triangle, int mover) {
 
 uint labelInstance(uint l) { return l & 0xffffu; }
 uint labelTag(uint l) { return (l >> 16) & 0xffu; }
+uint labelLamps(uint l) { return l >> 24; }
 
 // soaksUp tells whether water goes into what a semantic class is made of: vegetation and terrain, which are leaves, grass and soil.
 bool soaksUp(uint tag) { return tag == 9u || tag == 10u; }
-uint labelLamps(uint l) { return l >> 24; }
 
 // standingLamps returns the lamps that are on in an instance of the static world.
 uint standingLamps(uint instance) {
