@@ -95,7 +95,7 @@ var parts = []part{
 		{{"resident memory, 60 s", "dataset.rss_bytes", ""}, {"more at 600 s", "dataset.growth_bytes", ""}},
 	}, ""},
 	{"receivers", []command{
-		goBench("./gpu/hostdev", "^BenchmarkReceivers$", "-benchtime", "30x"),
+		goBench("./gpu/hostdev", "^BenchmarkReceivers$", "-benchtime", "200x"),
 		{goPackage: "./gpu/hostdev", args: []string{"-bench", "^BenchmarkReceiversInWeather$", "-benchtime", "30x"}, label: "_weather"},
 	}, [][]column{{
 		{"a firing, CPU time", "Receivers.cpu-ns/ray", ""}, {"with rays at the rim", "Receivers.rim-share", ""}, {"with all sub-rays", "Receivers.all-share", ""},
