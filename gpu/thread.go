@@ -344,7 +344,7 @@ func (t *Thread) Err() error {
 	}
 }
 
-// Memory returns Config.Memory, nil for no limit. What else goes with a thread's objects may be taken from it, too.
+// Memory returns Config.Memory, nil for no limit. Callers may take what else goes with a thread's objects from it, too.
 func (t *Thread) Memory() Memory { return t.objs.memory }
 
 // MemoryBytes returns what the buffers and textures in use take. Any goroutine may ask.

@@ -377,7 +377,8 @@ typedef struct {
     vm sure;            // it is of drops or flakes alone
 } group;
 
-// leave_group takes the echo of groups into account, and begins others. Of echoes that are weaker than another one the strongest can do without.
+// leave_group takes the echo of groups into account, and begins others. With MODE_STRONGEST, echoes that are weaker than another one
+// are left out.
 INLINE void leave_group(const echoing *c, const middle *b, vm there, group *g, chosen *of) {
     vm heard_of = there & v_lt(v_set(0), g->s);
     if (c->set.mode == MODE_STRONGEST) heard_of = heard_of & v_lt(of->strongest.s, g->s);
@@ -665,7 +666,7 @@ static void beams_block(void *data, hd_worker *worker, uint32_t block) {
         middle b = middle_of(c, taken(w->merged, i, w->mergeds), m_first(some(i, w->mergeds)));
         write_merged(c, &b);
     }
-    // What the centres of those with an edge at their rim meet is known, and stops light.
+    // The centres of beams with an edge at their rim are known, and stop light.
     for (uint32_t i = 0; i < passed; i += WIDE_CHUNK) write_wide(c, w, i, passed, 0);
     for (uint32_t i = passed; i < w->wides; i += WIDE_CHUNK) write_wide(c, w, i, w->wides, 1);
 }

@@ -20,7 +20,7 @@ typedef struct {
     float exposure, depth_range[4], up[4], to_sun[4], sun[4], zenith[4], horizon[4], ground[4], around[4];
     float static_map[3][4], mover_map[3][4], offsets[4];
     float balance[3][4], slope, toe, shoulder, gamma, straight, toe_end, shoulder_start, black_clip, white_clip, rest[3];
-    // Where WEATHER.
+    // With WEATHER alone.
     float beyond[4], air_low[4], air_high[4], extinction, air_depth, wetness, snow;
 } view;
 

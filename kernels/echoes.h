@@ -227,8 +227,8 @@ INLINE void with_alarms(const echoing *c, const shot *f, const rays *r, echo *e)
     e->intensity = v_sel(alarm, set->threshold / set->ratio * anywhere * anywhere, e->intensity);
 }
 
-// with_mist lets echoes of the weather take the place of weaker ones of surfaces, of strength s. Of drops and flakes, which are sure, the
-// strongest alone can.
+// with_mist lets echoes of the weather take the place of weaker ones of surfaces, of strength s. Drops and flakes are sure, so that
+// the strongest of them alone can.
 INLINE void with_mist(const echoing *c, const shot *f, const veil *v, vf s, echo *e) {
     vm none = m_not(m_all());
     const glimpsed of[2] = {fog_of(v), strongest_particle(v)};

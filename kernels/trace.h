@@ -58,7 +58,7 @@ typedef struct {
     int mixed;     // bit of an axis whose directions have both signs
 } beam;
 
-// What ends a ray: the nearest surface, the first one that is found, or the nearest where all that is blended stops
+// A ray ends at the nearest surface, the first one that is found, or the nearest where all that is blended stops
 // light but for what is quite transparent (BLENDED_STOPS of the shader).
 enum { NEAREST, ANY, NEAREST_BLENDED = BLENDED_STOPS };
 

@@ -58,7 +58,7 @@ type Rig struct {
 	// ControlTopic is where commands for pedals and steering wheel come by; empty leaves
 	// it to others.
 	ControlTopic string `yaml:"control_topic" doc:"topic of the commands of an external driver, as ego.commands.control" default:"as ego.commands.control says"`
-	// Bridges send what the rig's devices send by themselves. Who runs the rig decides whether they are opened.
+	// Bridges send what the rig's devices send by themselves. The program that runs the rig decides whether they are opened.
 	Bridges []Bridge         `yaml:"bridges" doc:"bridges for what devices send by themselves, such as a lidar's packets"`
 	Sensors []sensors.Config `yaml:"sensors" doc:"the sensors"`
 	// Notices are what reading the rig left to say: what was put up with, and what

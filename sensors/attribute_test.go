@@ -117,7 +117,7 @@ func TestSettingsOfARunningSensor(t *testing.T) {
 	require.ErrorContains(t, err, "those that can: none")
 }
 
-// What a type refuses beside its other settings isn't offered.
+// A choice that a type refuses beside its other settings isn't offered.
 func TestWhatIsRefusedIsNotLive(t *testing.T) {
 	d := define(
 		sensors.Attribute{Name: "range", Type: sensors.Float, Default: 10.0},

@@ -174,7 +174,7 @@ const float WATER_INDEX = 1.33;
 const float STEEP = 0.8;
 
 // coveredShare returns reflectance and gain of a surface under water or snow, where it is flat. Light passes the water's face
-// twice and returns to the ground from below it (Hahner et al. 2022); retroreflectors are blind. What soaks water up has no
+// twice and returns to the ground from below it (Hahner et al. 2022); retroreflectors are blind. A surface that soaks water up has no
 // face that turns light away at grazing angles.
 vec2 coveredShare(vec2 dry, float up, float cosine) {
     float level = clamp((up - STEEP) / (1.0 - STEEP), 0.0, 1.0);
@@ -227,7 +227,7 @@ Echo received(Firing f, uint echo, bool there, float s, float range, bool sure) 
     return Echo(seen, seen, measured, coded(apparent), s);
 }
 
-// alarmOf returns a point of noise, where a firing without an echo has one. What firedRange took of the third word is left out.
+// alarmOf returns a point of noise, where a firing without an echo has one. The part of the third word that firedRange took is left out.
 Echo alarmOf(Firing f) {
     uvec4 random = echoRandomOf(f, 0u);
     float range = f.tmin + (f.tmax - f.tmin) * (uniformOf(random.z) - light.z) / (1.0 - light.z);

@@ -7,7 +7,7 @@ import (
 	"github.com/raybridge/raybridge/weather"
 )
 
-// What follows from a preset and a key over it.
+// A key beside a preset takes the place of the preset's value. State has all that follows from both.
 func Example() {
 	visibility := 500.
 	setting := weather.Setting{Preset: "heavy_rain", Visibility: &visibility}

@@ -40,7 +40,7 @@ func (h *History) Set(s State) error {
 }
 
 // Record has the weather that was set hold from a tick on. Oldest is the oldest tick of which anybody may ask yet.
-// Where ticks begin again, as after a jump of the clock, it is the same tick: what holds then holds for all
+// If ticks begin again, as after a jump of the clock, it is the same tick: what holds then holds for all
 // times before, too. Frame loop only.
 func (h *History) Record(stamp, oldest simtime.Stamp) {
 	h.mu.Lock()

@@ -537,7 +537,7 @@ func TestCloudsForPages(t *testing.T) {
 	}
 }
 
-// Of firings with several returns each is a point of its own, with its type.
+// Each return of a firing with several is a point of its own, with its type.
 func TestPagesTellReturnsApart(t *testing.T) {
 	g := openGallery(t)
 	p := g.open(t)

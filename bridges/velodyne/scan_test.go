@@ -36,7 +36,7 @@ func rough(m *model, seed uint64) func(column, laser int) float64 {
 }
 
 // TestScansComeBack: what the reader makes of packets is the scan, within half a unit and a
-// thousandth of a degree, each return once, and misses and what is too far are none. Of a device's own scan a reader finds all firing times
+// thousandth of a degree, each return once, and misses and what is too far are none. A reader of a device's own scan finds all firing times
 // within 7 µs, of the plain preset's within what the manual has.
 func TestScansComeBack(t *testing.T) {
 	list := models(t)

@@ -882,7 +882,7 @@ type finish struct {
 }
 
 // Reflectances are typical figures for near infrared: fresh asphalt 0.15,
-// concrete 0.35, brick 0.4, leaves 0.5 and more, dark paint and rubber 0.05. Where the table of package optics has
+// concrete 0.35, brick 0.4, leaves 0.5 and more, dark paint and rubber 0.05. If the table of package optics has
 // the surface by its class, that holds for received light.
 var (
 	asphaltFinish = finish{0.95, 0, 0.16, true}

@@ -312,7 +312,7 @@ func TestReturnsOfNoneToThreeWalls(t *testing.T) {
 	}
 }
 
-// Where a straight edge is beside the centre of a beam, some neighbour meets something else, or no neighbour can tell, and a ray at the
+// If a straight edge is beside the centre of a beam, some neighbour meets something else, or no neighbour can tell, and a ray at the
 // rim does: an adaptive pattern has the points of a full one, except at corners. So it is whether firings are near to one another or not.
 func TestAdaptiveBeamsSeeWhatFullOnesSee(t *testing.T) {
 	// One wall goes on in another, so that only its instance tells where it ends.

@@ -157,7 +157,7 @@ func TestRealPresetsHaveSources(t *testing.T) {
 	assert.Len(t, names, 11)
 }
 
-// What a preset's receiver and beam have is told of each attribute that isn't set.
+// Each attribute that isn't set says what the preset's receiver and beam have.
 func TestARealPresetTellsWhatIsInForce(t *testing.T) {
 	ouster := map[string]any{
 		"intensity": "range_corrected", "r10": 40.0, "range_noise": 0.42, "intensity_code": "velodyne", "beam_divergence": 2.27,

@@ -46,7 +46,7 @@ func (l *listing) fill(t *firingTable, w scanWindow, near *neighbours) {
 	}
 }
 
-// lister lists the firings of scans. Where scans differ, it lists the next one on a goroutine of its own while the latest is traced,
+// lister lists the firings of scans. If scans differ, it lists the next one on a goroutine of its own while the latest is traced,
 // since the search for neighbours takes long. It is its sensor's, whose End waits for the goroutine, and else the GL thread's.
 type lister struct {
 	near   *neighbours // nil for rays without width; the goroutine's while one runs, as is the listing that isn't the latest

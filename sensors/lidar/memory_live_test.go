@@ -20,7 +20,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// A firing table counts for the run's memory from the sensor's begin to its end: 36 bytes a row. Where too little is left, the error has the file and
+// A firing table counts for the run's memory from the sensor's begin to its end: 36 bytes a row. If too little is left, the error has the file and
 // its firings; a scan's buffers have its points.
 func TestFiringTablesTakeMemory(t *testing.T) {
 	table := func(rows int) string { // a row a millisecond: 100 or 101 in a scan

@@ -7,7 +7,7 @@ import (
 	"github.com/raybridge/raybridge/weather"
 )
 
-// What is assumed of a device of which nothing is known: where its receiver begins to see the beam and sees all of it
+// Assumptions about a device of which nothing is known: where its receiver begins to see the beam and sees all of it
 // (metres), the beam's width at its exit (mm) and how much it widens (mm per metre).
 const (
 	assumedStart, assumedEnd = 2, 6

@@ -20,7 +20,7 @@ const mostLooks = 32
 // sectors is how many directions a firing has neighbours in, of each the nearest.
 const sectors = 4 * shaders.NeighbourTexels
 
-// What stands in the table where there is no neighbour: openSide where all three sectors of a side have none, so that nobody tells
+// Entries of the table where there is no neighbour: openSide where all three sectors of a side have none, so that nobody tells
 // whether an edge is there, and the ray at the rim on that side is always traced.
 const (
 	noNeighbour = math.MaxUint32

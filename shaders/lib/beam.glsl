@@ -24,7 +24,7 @@ const uint MODE_FIRST = 2u;
 const uint MODE_DUAL = 3u;
 const uint MODE_TRIPLE = 4u;
 
-// What a point is, beside RETURN_STRONGEST.
+// Bits of a point's returns, beside RETURN_STRONGEST.
 const uint RETURN_LAST = 2u;
 const uint RETURN_FIRST = 4u;
 const uint RETURN_ONLY = 8u;

@@ -19,7 +19,7 @@ struct Glimpse {
     uint slot;
 };
 
-// What lookThrough found: the glimpses, and the share of light that flakes leave to what is behind them.
+// lookThrough sets these: the glimpses, and the share of light that flakes leave to what is behind them.
 Glimpse veil[1u + 2u * PARTICLES];
 int veilCount = 0;
 float veilLeft = 1.0;

@@ -94,7 +94,7 @@ vec3 skyReflection(Light l, vec3 direction, float roughness) {
 // The albedo of fresh snow, from 0.8 to 0.9 (Wiscombe and Warren, A Model for the Spectral Albedo of Snow, 1980).
 const float SNOW = 0.85;
 
-// What a film of water mirrors of diffuse light from above, and of that from below (Lekner and Dorf, Why some things
+// The shares that a film of water mirrors of diffuse light from above, and of that from below (Lekner and Dorf, Why some things
 // are darker when wet, 1988; n is 1.33).
 const float FILM_ABOVE = 0.066, FILM_BELOW = 0.472;
 const float WATER = 0.02, WATER_ROUGHNESS = 0.08; // seen from straight above; and of its ripples
@@ -108,7 +108,7 @@ float waterMirrors(float c) {
 }
 
 // weathered returns a surface under snow, as dark as water makes it. They lie where it is flat, snow on slopes up to 50 degrees,
-// too. film is the share under a film of water, and what that mirrors is told apart. What soaks water up has none.
+// too. film is the share under a film of water, and what that mirrors is told apart. Surfaces that soak water up have none.
 Surface weathered(Surface s, Light l, float ne, out float film, out float mirrors) {
     float up = dot(s.normal, l.up);
     float snow = l.air.snow * smoothstep(0.64, 0.87, up);

@@ -16,7 +16,7 @@ var rains = [...]float64{0, 0.3, 1.2, 5, 21.05, 91.5, 149}
 // nothing limits it.
 var visibilities = [...]float64{0, 25_000, 7000, 3000, 1500, 600, 125, 25}
 
-// What comes before the first class is unknown, or another.
+// Values below firstClass say that the condition is unknown, or another one.
 const firstClass = 2
 
 // oktas is how many eighths of the sky clouds hide at most. Beyond is the class of a sky that isn't seen.
